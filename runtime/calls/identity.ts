@@ -1,0 +1,110 @@
+/** From a sited call to the run that it belongs to and its replay key. */
+import { InvalidKeyError, NotTransformedError, OutsideRunError } from "../errors.js";
+import type { SiteRecord } from "../journal/entry.js";
+import type { Execution } from "../run/execution.js";
+import { extendChain } from "../scope/chain.js";
+import { bound, escapePart, pathSuffix } from "../scope/key.js";
+import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
+import { currentScope, type Frame, type OutsideFrame, type Scope, type Site, type StepExtent } from "../scope/place.js";
+import { state } from "../scope/process-state.js";
+import type { LoopPath } from "../scope/site-table.js";
+
+/** Where a call stands, as generated code passes it. */
+export interface CallSite {
+  frame: Frame | OutsideFrame;
+  index: number;
+  path: LoopPath;
+}
+
+/** A call with its identity. */
+export interface Identity {
+  execution: Execution;
+  key: string;
+  chain: string;
+  within: StepExtent | null;
+  record: SiteRecord | undefined;
+  /** The place of the call, for scopes below it. */
+  site: Site | null;
+}
+
+/**
+ * The identity of a call, or undefined under `withoutRun`.
+ *
+ * @param at absent for a call that was not transformed
+ * @param explicitKey the user's own key, which replaces the loop path and counts from the nearest step body or run
+ */
+export function identify(name: string, at: CallSite | undefined, explicitKey: unknown): Identity | undefined {
+  if (at === undefined) return identifyByKey(name, explicitKey);
+  const place = at.frame.module.places[at.index]!;
+  const frame = frameFor(at, place);
+  if (frame === undefined) {
+    if (state.passThrough.getStore()) return undefined;
+    throw new OutsideRunError(name, { at: place.at });
+  }
+  const key =
+    explicitKey === undefined
+      ? bound(`${frame.key}/${place.segment}${pathSuffix(at.path)}`)
+      : keyed(frame, escapePart(baseAnchor(place.anchor)), explicitKey, place.at);
+  return {
+    execution: frame.run as Execution,
+    key,
+    chain: explicitKey === undefined ? extendChain(frame.chain, place) : "",
+    within: frame.within,
+    record: siteRecord(frame.module, place),
+    site: { frame, loops: place.loops, path: at.path },
+  };
+}
+
+function identifyByKey(name: string, explicitKey: unknown): Identity | undefined {
+  if (state.passThrough.getStore()) return undefined;
+  const scope = currentScope();
+  if (explicitKey === undefined) throw new NotTransformedError(name, {});
+  if (!scope?.run.open) throw new OutsideRunError(name);
+  return {
+    execution: scope.run as Execution,
+    key: keyed(scope, "", explicitKey, undefined),
+    chain: "",
+    within: scope.within,
+    record: undefined,
+    site: scope.site,
+  };
+}
+
+/** The frame of the code that makes the call; code that was entered outside any run may be running inside one now. */
+function frameFor(at: CallSite, place: Place): Frame | undefined {
+  if (at.frame.run !== null) return at.frame as Frame;
+  const scope = currentScope();
+  if (!scope?.run.open) return undefined;
+  return scope === state.mark ? state.mark.openChild(at.frame.module, place) : scope.openStrand(at.frame.module, place);
+}
+
+function keyed(scope: Scope, anchor: string, key: unknown, at: string | undefined): string {
+  if (typeof key !== "string" || key === "") {
+    throw new InvalidKeyError(
+      `A step's \`key\` must be a non-empty string, not ${JSON.stringify(key) ?? String(key)}`,
+      { at },
+    );
+  }
+  const from = scope.within?.key ?? (scope.run as Execution).rootKey;
+  return bound(`${from}/${anchor}#${escapePart(key)}`);
+}
+
+function siteRecord(module: ModuleTable, place: Place): SiteRecord {
+  return {
+    module: module.path,
+    moduleText: module.text,
+    container: place.container,
+    anchor: place.anchor,
+    line: place.line,
+    text: place.text,
+  };
+}
+
+/** Turns what `make` throws into a rejection, as an async function would, without putting a promise in between. */
+export function rejecting(make: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return make();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

@@ -1,0 +1,23 @@
+/** `keyed`: items that go by a key of their own instead of their position. */
+import { InvalidKeyError } from "../errors.js";
+import { state } from "../scope/process-state.js";
+
+/**
+ * The items as a new array. In the head of a `for-of`, or as the receiver of `.map` and the like, each item's key
+ * takes the place of its index in replay keys: for collections that may change between recording and replay.
+ *
+ * @param by the key of an item, unique among the items
+ * @throws InvalidKeyError for an empty key or one that occurs twice
+ */
+export function keyed<T>(items: Iterable<T>, by: (item: T, index: number) => string | number): T[] {
+  const array = Array.from(items);
+  const keys = array.map((item, index) => String(by(item, index)));
+  const seen = new Set<string>();
+  for (const key of keys) {
+    if (key === "") throw new InvalidKeyError("An item of `keyed` has an empty key", {});
+    if (seen.has(key)) throw new InvalidKeyError(`Two items of \`keyed\` have the key ${JSON.stringify(key)}`, {});
+    seen.add(key);
+  }
+  state.itemKeys.set(array, keys);
+  return array;
+}

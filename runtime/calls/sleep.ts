@@ -1,0 +1,72 @@
+/** `sleep`: a timer that outlives the process. */
+import { InvalidArgumentError } from "../errors.js";
+import type { Call } from "../run/call.js";
+import type { Execution } from "../run/execution.js";
+import type { Frame, OutsideFrame } from "../scope/place.js";
+import type { Captures, LoopPath } from "../scope/site-table.js";
+import { type Duration, milliseconds } from "./duration.js";
+import { type CallSite, identify, rejecting } from "./identity.js";
+
+export interface Sleep {
+  /**
+   * Waits for a time that is fixed when the call is first made: a resumed run does not start over.
+   *
+   * @param until milliseconds or text such as `"2h"` from now, or a point in time
+   */
+  (until: Duration | Date): Promise<void>;
+  /** @internal What transformed code calls. */
+  at(
+    frame: Frame | OutsideFrame,
+    index: number,
+    path: LoopPath,
+    captures: Captures,
+    ...args: unknown[]
+  ): Promise<unknown>;
+}
+
+export const sleep = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Sleep;
+
+sleep.at = (frame, index, path, _captures, ...args) => rejecting(() => call({ frame, index, path }, args));
+
+function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
+  const identity = identify("sleep", at, undefined);
+  if (identity === undefined) return Promise.resolve();
+  const { execution, key, chain, within, record } = identity;
+  const due = dueTime(until, execution.clock.now());
+  return execution.ask({
+    kind: "timer",
+    key,
+    // The time is fixed by the first pass; what a later one works out does not matter.
+    args: "",
+    chain,
+    site: record,
+    within,
+    start(_, call) {
+      const known = call.recorded?.open;
+      if (known) set(execution, call, known.due!, known.startedAt);
+      else {
+        const now = execution.clock.now();
+        execution.announce(call, "open", { due, startedAt: now, endedAt: now }, () => set(execution, call, due, now));
+      }
+    },
+  });
+}
+
+function set(execution: Execution, call: Call, due: number, since: number): void {
+  const fire = (): void => {
+    execution.waits.removeTimer(call.key);
+    const outcome = { state: "done", value: execution.codec.encode(undefined) } as const;
+    execution.finished(call, outcome, { due, startedAt: since, endedAt: execution.clock.now() });
+  };
+  execution.waits.addTimer(call.key, execution.clock.after(Math.max(0, due - execution.clock.now()), fire));
+}
+
+function dueTime(until: unknown, now: number): number {
+  if (until instanceof Date) {
+    if (!Number.isNaN(until.getTime())) return until.getTime();
+    throw new InvalidArgumentError("`sleep` was given an invalid Date", "Give a valid point in time.");
+  }
+  // A time worked out from another clock may have passed already.
+  if (typeof until === "number" && until < 0) return now;
+  return now + milliseconds(until as Duration, "`sleep`");
+}

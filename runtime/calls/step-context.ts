@@ -1,0 +1,15 @@
+/** `stepContext`: what a step's body may ask about itself. */
+import { OutsideRunError } from "../errors.js";
+import type { RunningStep, StepContext } from "../run/step-body.js";
+import { currentScope } from "../scope/place.js";
+
+/**
+ * The context of the step body that this code runs in.
+ *
+ * @throws OutsideRunError outside any step body
+ */
+export function stepContext(): StepContext {
+  const within = currentScope()?.within as RunningStep | null | undefined;
+  if (!within) throw new OutsideRunError("stepContext");
+  return within.context;
+}

@@ -1,0 +1,118 @@
+/** `step`: a call whose outcome is recorded. */
+import { InvalidArgumentError } from "../errors.js";
+import { fingerprint } from "../journal/fingerprint.js";
+import { type RetryPolicy, startBody } from "../run/step-body.js";
+import { Frame, type OutsideFrame } from "../scope/place.js";
+import type { Captures, LoopPath } from "../scope/site-table.js";
+import { type Duration, milliseconds } from "./duration.js";
+import { type CallSite, identify, rejecting } from "./identity.js";
+
+export interface StepOptions {
+  /** Name of the call site; a literal names it at compile time. */
+  name?: string;
+  /** Replaces the place in the loops around the call; unique within the step body or run around it. */
+  key?: string;
+  /** How often the body may be tried again after a failure. Attempts are recorded before they start. */
+  retries?: number;
+  /** Pause before attempt 2, 3, ...: fixed, or by exponential growth (default 100 ms, doubling, at most 30 s). */
+  backoff?: Duration | { initial?: Duration; factor?: number; max?: Duration } | ((attempt: number) => Duration);
+  /** Limit of one attempt. */
+  timeout?: Duration;
+}
+
+export interface Step {
+  /** Runs `fn` as a step; what it closes over is checked on replay. */
+  <R>(fn: () => R): Promise<Awaited<R>>;
+  /** Runs `fn(...args)` as a step; the arguments are checked on replay. */
+  <A extends unknown[], R>(fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  /** The same, with a name for the call site. */
+  <A extends unknown[], R>(name: string, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  <A extends unknown[], R>(options: StepOptions, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  /** @internal What transformed code calls. */
+  at(
+    frame: Frame | OutsideFrame,
+    index: number,
+    path: LoopPath,
+    captures: Captures,
+    ...args: unknown[]
+  ): Promise<unknown>;
+}
+
+type Body = (...args: unknown[]) => unknown;
+
+/**
+ * Records the outcome of a call: on the first pass the body runs, later passes of the run are answered from the
+ * journal.
+ *
+ * @throws OutsideRunError, NotTransformedError, InvalidKeyError, InvalidArgumentError (as rejections)
+ */
+export const step = ((...args: unknown[]) => rejecting(() => call(undefined, 0, args))) as Step;
+
+step.at = (frame, index, path, captures, ...args) => rejecting(() => call({ frame, index, path }, captures, args));
+
+function call(at: CallSite | undefined, captures: Captures, given: unknown[]): Promise<unknown> {
+  const { options, fn, args } = read(given);
+  const identity = identify("step", at, options.key);
+  if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
+  const { execution, key, chain, within, record, site } = identity;
+  const captured = capturedValues(captures, execution);
+  const request = { fn, args, site, retry: retryPolicy(options), timeout: limit(options) };
+  return execution.ask({
+    kind: "step",
+    key,
+    args: args.length + captured.length === 0 ? "" : fingerprint([...args, ...captured]),
+    chain,
+    site: record,
+    within,
+    start: (_, call) => startBody(execution, call, request),
+  });
+}
+
+function read(given: unknown[]): { options: StepOptions; fn: Body; args: unknown[] } {
+  const [first, second, ...rest] = given;
+  if (typeof first === "function") return { options: {}, fn: first as Body, args: given.slice(1) };
+  const options = typeof first === "string" ? { name: first } : first;
+  if (typeof options === "object" && options !== null && typeof second === "function") {
+    return { options, fn: second as Body, args: rest };
+  }
+  throw new InvalidArgumentError(
+    "`step` was called without a function",
+    'Call `step(fn, ...args)`, `step(() => ...)`, `step("name", fn, ...args)` or `step({ ... }, fn, ...args)`.',
+  );
+}
+
+/** What the inline body closes over, of variables that live inside this run: others are no input of the run. */
+function capturedValues(captures: Captures, run: unknown): unknown[] {
+  if (captures === 0) return [];
+  try {
+    return captures().flatMap(([frame, ...values]) => (frame instanceof Frame && frame.run === run ? values : []));
+  } catch {
+    // A variable that is declared further down and not initialised yet.
+    return ["(not initialised)"];
+  }
+}
+
+function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined {
+  if (retries === undefined) return undefined;
+  if (!Number.isInteger(retries) || retries < 0) {
+    throw new InvalidArgumentError(
+      `\`retries\` must be a whole number from 0, not ${String(retries)}`,
+      "Count the attempts after the first.",
+    );
+  }
+  return { retries, delay: (attempt) => delay(backoff, attempt) };
+}
+
+function delay(backoff: StepOptions["backoff"], attempt: number): number {
+  if (typeof backoff === "function") return milliseconds(backoff(attempt), "`backoff`");
+  if (typeof backoff === "number" || typeof backoff === "string") return milliseconds(backoff, "`backoff`");
+  const { initial = 100, factor = 2, max = 30_000 } = backoff ?? {};
+  return Math.min(
+    milliseconds(initial, "`backoff.initial`") * factor ** (attempt - 1),
+    milliseconds(max, "`backoff.max`"),
+  );
+}
+
+function limit({ timeout }: StepOptions): number | undefined {
+  return timeout === undefined ? undefined : milliseconds(timeout, "`timeout`");
+}

@@ -1,0 +1,43 @@
+/** `workflow`: an async function registered by name. */
+import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { inMark, openWorkflow } from "../scope/place.js";
+import { state } from "../scope/process-state.js";
+
+export interface Workflow<Input = unknown, Output = unknown> {
+  /** Inside a run: runs the workflow inline, as a child scope named after it. */
+  (input: Input): Promise<Output>;
+  readonly workflowName: string;
+  /** @internal The function itself. */
+  readonly body: (input: Input) => Promise<Output>;
+}
+
+/** A workflow whose input and output do not matter. */
+// biome-ignore lint/suspicious/noExplicitAny: the input is contravariant
+export type AnyWorkflow = Workflow<any, unknown>;
+
+/**
+ * Registers `fn` as a workflow.
+ *
+ * @param name unique among the workflows of an app; runs are recorded under it
+ */
+export function workflow<Output>(name: string, fn: () => Promise<Output>): Workflow<void, Output>;
+export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output>;
+export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output> {
+  if (typeof name !== "string" || name === "" || typeof fn !== "function") {
+    throw new InvalidArgumentError(
+      "`workflow` needs a name and a function",
+      'Call `workflow("name", async (input) => ...)`.',
+    );
+  }
+  const inline = async (input: Input): Promise<Output> => {
+    if (state.passThrough.getStore()) return fn(input);
+    const scope = openWorkflow(name);
+    if (scope === undefined) throw new OutsideRunError(name);
+    return inMark(scope, () => fn(input));
+  };
+  return Object.defineProperties(inline, {
+    name: { value: name },
+    workflowName: { value: name, enumerable: true },
+    body: { value: fn },
+  }) as Workflow<Input, Output>;
+}

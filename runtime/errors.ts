@@ -1,0 +1,303 @@
+/**
+ * Every error of the library. Each class has a stable `code`, tells the run, the replay key and the place in the
+ * source where it knows them, and ends with the cure. `docs/errors.md` has a section for each code.
+ */
+
+/** Where an error happened, as far as it is known. */
+export interface ErrorPlace {
+  runId?: string;
+  key?: string;
+  /** `file:line` of the call. */
+  at?: string;
+  cause?: unknown;
+}
+
+/** Base of all errors of the library. */
+export class StepmarkError extends Error {
+  readonly code: string;
+  readonly runId: string | undefined;
+  readonly key: string | undefined;
+  readonly at: string | undefined;
+
+  constructor(code: string, what: string, cure: string, place: ErrorPlace = {}) {
+    const where = [
+      place.runId === undefined ? "" : `run ${JSON.stringify(place.runId)}`,
+      place.key === undefined ? "" : `key ${place.key}`,
+      place.at === undefined ? "" : `at ${place.at}`,
+    ].filter(Boolean);
+    super(
+      `${what}${where.length ? ` (${where.join(", ")})` : ""}. ${cure} [${code}]`,
+      "cause" in place ? { cause: place.cause } : undefined,
+    );
+    this.name = new.target.name;
+    this.code = code;
+    this.runId = place.runId;
+    this.key = place.key;
+    this.at = place.at;
+  }
+}
+
+/** Two calls of one run have the same replay key (rule I1). */
+export class DuplicateKeyError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace) {
+    super("DUPLICATE_KEY", what, cure, place);
+  }
+}
+
+/** An explicit key that cannot be one: empty, or not a string. */
+export class InvalidKeyError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super("INVALID_KEY", what, "Give a non-empty string that is unique within the run or the step body.", place);
+  }
+}
+
+/** Options or arguments that make no sense. */
+export class InvalidArgumentError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace = {}) {
+    super("INVALID_ARGUMENT", what, cure, place);
+  }
+}
+
+/** Code that the library does not see called a function in an order that nothing fixes (design rule 3 of scopes). */
+export class AmbiguousScopeError extends StepmarkError {
+  constructor(place: ErrorPlace) {
+    super(
+      "AMBIGUOUS_SCOPE",
+      "Code that is not transformed called a module-level function a second time from one place, where only timing would tell the calls apart",
+      "Add that code's file to the transformer's \"include\" option, or pass a function made in the workflow instead, or give the step a `key`.",
+      place,
+    );
+  }
+}
+
+/** A sited call that reached the runtime without its place in the code (rule I11). */
+export class NotTransformedError extends StepmarkError {
+  constructor(name: string, place: ErrorPlace = {}) {
+    super(
+      "NOT_TRANSFORMED",
+      `This \`${name}\` call was compiled without the stepmark transformer, so it has no identity`,
+      'Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with `tspc` (or give the step an explicit `key`).',
+      place,
+    );
+  }
+}
+
+/** A sited call outside any run. */
+export class OutsideRunError extends StepmarkError {
+  constructor(name: string, place: ErrorPlace = {}) {
+    super(
+      "OUTSIDE_RUN",
+      `\`${name}\` was called outside any run, so nothing could record it`,
+      "Call it from a workflow that `app.start` runs; in a unit test wrap the code in `withoutRun(() => ...)`.",
+      place,
+    );
+  }
+}
+
+/** Two incompatible copies of the library in one process. */
+export class VersionConflictError extends StepmarkError {
+  constructor(what: string) {
+    super("VERSION_CONFLICT", what, "Install one version of stepmark: see `npm ls stepmark`.");
+  }
+}
+
+/** A recorded outcome was asked for with other arguments than it was recorded for (rule I3). */
+export class ReplayMismatchError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace) {
+    super("REPLAY_MISMATCH", what, cure, place);
+  }
+}
+
+/** The code changed so that a recorded outcome may belong to another call than the one that asks for it. */
+export class AmbiguousSiteError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "AMBIGUOUS_SITE",
+      what,
+      'Undo the edit, give the calls different names (`step("name", ...)`), or resume the run with the code that recorded it.',
+      place,
+    );
+  }
+}
+
+/** A recorded call has no site in this build any more. */
+export class RetiredSiteError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "RETIRED_SITE",
+      what,
+      'Bring the call back, resume with the code that recorded it, or accept that its record is not used: `resume(id, { accept: "edits" })`.',
+      place,
+    );
+  }
+}
+
+/** Unchanged code took another path than the one recorded (rule I6). */
+export class DivergenceError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "DIVERGENCE",
+      what,
+      'Take time, randomness, environment and I/O from steps (a wait for something raw, such as a timer or a request outside a step, is a likely cause); `resume(id, { divergence: "continue" })` goes on regardless.',
+      place,
+    );
+  }
+}
+
+/** A run's keys were minted under another scheme than this version's. */
+export class KeySchemeError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super("KEY_SCHEME", what, "Finish the run with the version of stepmark that recorded it.", place);
+  }
+}
+
+/** `start` with the id of a run of another workflow or another input. */
+export class RunExistsError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super("RUN_EXISTS", what, "Choose another id, or `resume` the run that exists.", place);
+  }
+}
+
+export class RunNotFoundError extends StepmarkError {
+  constructor(runId: string) {
+    super("RUN_NOT_FOUND", "No such run", "Check the id and the store; `app.list()` shows what there is.", { runId });
+  }
+}
+
+/** The run is owned by a process that is alive (rule I8). */
+export class RunOwnedError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "RUN_OWNED",
+      what,
+      "Wait for that process to finish or end it; `resume` takes over from the dead only.",
+      place,
+    );
+  }
+}
+
+/** This process no longer owns the run: its write was refused (rule I8). */
+export class StaleOwnerError extends StepmarkError {
+  constructor(runId: string) {
+    super(
+      "STALE_OWNER",
+      "Another process has taken the run over; this write was refused",
+      "Nothing was lost: read the result with `app.get(id)`.",
+      {
+        runId,
+      },
+    );
+  }
+}
+
+/** `start` or `resume` of a workflow that this `Stepmark` was not given. */
+export class UnknownWorkflowError extends StepmarkError {
+  constructor(name: string, known: readonly string[], place: ErrorPlace = {}) {
+    super(
+      "UNKNOWN_WORKFLOW",
+      `No workflow named ${JSON.stringify(name)} is registered (known: ${known.map((k) => JSON.stringify(k)).join(", ") || "none"})`,
+      "Pass it in `new Stepmark({ workflows: [...] })`.",
+      place,
+    );
+  }
+}
+
+/** Two workflows of one name. */
+export class DuplicateWorkflowError extends StepmarkError {
+  constructor(name: string) {
+    super(
+      "DUPLICATE_WORKFLOW",
+      `Two workflows are named ${JSON.stringify(name)}`,
+      "Give each workflow a name of its own.",
+    );
+  }
+}
+
+/** A value that the codec cannot keep; tells the path within the value. */
+export class SerialisationError extends StepmarkError {
+  /** Where in the value, for instance `$.items[3].socket`. */
+  readonly path: string;
+  readonly #what: string;
+
+  constructor(what: string, path: string, place: ErrorPlace = {}) {
+    super(
+      "SERIALISATION",
+      `${what} at ${path}`,
+      "Return plain data, or register the class with `codec({ classes: [...] })`.",
+      place,
+    );
+    this.path = path;
+    this.#what = what;
+  }
+
+  /** The same error, telling where it happened. */
+  placed(place: ErrorPlace): SerialisationError {
+    return new SerialisationError(this.#what, this.path, { ...place, cause: this.cause });
+  }
+}
+
+/** A recorded value that cannot be read back. */
+export class DecodeError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace = {}) {
+    super("DECODE", what, cure, place);
+  }
+}
+
+/** The store failed: what was being written does not count as done. */
+export class StoreError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super("STORE", what, "The step does not count as done; mend the store and `resume` the run.", place);
+  }
+}
+
+/** The run waits for something that can no longer happen. */
+export class StalledError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "STALLED",
+      what,
+      "The workflow waits for a promise outside any step: it was settled only in the process that died, or never. Put such waiting into `step` or `waitFor`.",
+      place,
+    );
+  }
+}
+
+export class RunCancelledError extends StepmarkError {
+  constructor(runId: string) {
+    super("RUN_CANCELLED", "The run was cancelled", "A cancelled run is final: start a new one.", { runId });
+  }
+}
+
+/** The app was shut down while the run was under way; the run stays resumable. */
+export class ShutdownError extends StepmarkError {
+  constructor(runId: string) {
+    super("SHUTDOWN", "The app was shut down before the run ended", "`resume` the run in any process.", { runId });
+  }
+}
+
+/** An answer that no open wait can take. */
+export class AnswerError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace) {
+    super("ANSWER", what, cure, place);
+  }
+}
+
+/** An attempt of a step took longer than its `timeout`. */
+export class StepTimeoutError extends StepmarkError {
+  constructor(ms: number, place: ErrorPlace) {
+    super(
+      "STEP_TIMEOUT",
+      `The step took longer than ${ms} ms`,
+      "Raise its `timeout`, or let the body heed `stepContext().signal`.",
+      place,
+    );
+  }
+}
+
+/** Thrown by a step's body to say that another attempt cannot help. */
+export class NonRetryableError extends Error {
+  constructor(message?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "NonRetryableError";
+  }
+}

@@ -1,0 +1,40 @@
+/** The public surface of stepmark. */
+import "./scope/generated-code.js";
+
+export type { RunEvent, RunEventType } from "./app/events.js";
+export { Run } from "./app/run.js";
+export type { OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
+export {
+  type ListOptions,
+  type ResumeOptions,
+  type StartOptions,
+  Stepmark,
+  type StepmarkOptions,
+} from "./app/stepmark.js";
+export type { Duration } from "./calls/duration.js";
+export { keyed } from "./calls/keyed.js";
+export { type Sleep, sleep } from "./calls/sleep.js";
+export { type Step, type StepOptions, step } from "./calls/step.js";
+export { stepContext } from "./calls/step-context.js";
+export { now, random, uuid, type ValueSource } from "./calls/values.js";
+export { type WaitFor, type WaitOptions, waitFor } from "./calls/wait-for.js";
+export { withoutRun } from "./calls/without-run.js";
+export { type AnyWorkflow, type Workflow, workflow } from "./calls/workflow.js";
+export type { Clock } from "./clock.js";
+export * from "./errors.js";
+export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
+export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";
+export type { StepContext } from "./run/step-body.js";
+export { type MemoryStore, memoryStore } from "./stores/memory.js";
+export type {
+  Claim,
+  Lease,
+  ListFilter,
+  Message,
+  NewRun,
+  Owner,
+  RunChange,
+  RunRecord,
+  Store,
+  StoredStatus,
+} from "./stores/store.js";

@@ -1,0 +1,62 @@
+/** The journal's vocabulary: what a run's append-only record consists of. Plain, JSON-representable data. */
+
+/** What sort of call an entry belongs to. */
+export type EntryKind = "step" | "wait" | "timer" | "value";
+
+/**
+ * What an entry says of its call.
+ *
+ * `done` and `failed` are outcomes. `attempt` announces a body that is about to run (only with a retry policy),
+ * `open` a wait that was asked or a timer that was set.
+ */
+export type EntryState = "done" | "failed" | "attempt" | "open";
+
+/** Where an entry's call stood in the source when it was recorded. */
+export interface SiteRecord {
+  /** Module path relative to the project root, with forward slashes. */
+  module: string;
+  /** Fingerprint of that module's text when the entry was written. */
+  moduleText: string;
+  /** The functions around the call, outermost first, joined by `>`; empty at module level. */
+  container: string;
+  /** Anchor with its ordinal, for instance `charge~1`. */
+  anchor: string;
+  /** 1-based source line, for messages only. */
+  line: number;
+  /** Fingerprint of the call's text. */
+  text: string;
+}
+
+/** One entry of a run's journal. */
+export interface Entry {
+  /** Position in the run, from 1, without gaps: the order of delivery. */
+  seq: number;
+  /** Replay key. */
+  key: string;
+  kind: EntryKind;
+  state: EntryState;
+  /** Encoded outcome: the value of `done`, the error of `failed`, the payload of an open wait. */
+  value?: string;
+  /** Fingerprint of the arguments (or captured bindings). */
+  args?: string;
+  site?: SiteRecord;
+  /** What tells the call apart from its namesakes, level by level; see `scope/chain.ts`. */
+  chain?: string;
+  /** Key of the step whose body made the call. */
+  within?: string;
+  /** Keys of recorded failures that this failure holds (as itself, in `cause` or in `errors`). */
+  causes?: string[];
+  /** Name of a wait. */
+  name?: string;
+  /** When a timer is due, in milliseconds since the epoch. */
+  due?: number;
+  /** 1 for the first attempt. */
+  attempt: number;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  endedAt: number;
+  /** Modules (path, text fingerprint) that contributed to the run for the first time with this entry. */
+  modules?: Array<[path: string, text: string]>;
+  /** On a run's first entry: the workflow function's module and container, joined by `#`. */
+  root?: string;
+}

@@ -1,0 +1,49 @@
+/** Whether a recorded outcome may answer a call: the checks of a hit, as one pure function. */
+import { chainInDoubt } from "../scope/chain.js";
+import type { Entry, EntryKind, SiteRecord } from "./entry.js";
+
+/** A call that asks for a recorded outcome. */
+export interface Asking {
+  kind: EntryKind;
+  args: string;
+  site: SiteRecord | undefined;
+  chain: string;
+}
+
+export type Verdict = { hit: true; edited: boolean } | { hit: false; reason: "ambiguous" | "mismatch"; what: string };
+
+/**
+ * @param rootChanged whether the workflow's own function is another one than when the run was recorded
+ * @param acceptEdits whether the caller of `resume` accepts that arguments changed together with the code
+ */
+export function judge(entry: Entry, asking: Asking, rootChanged: boolean, acceptEdits: boolean): Verdict {
+  if (entry.kind !== asking.kind) {
+    return {
+      hit: false,
+      reason: "ambiguous",
+      what: `The record holds a ${entry.kind} here, the code asks for a ${asking.kind}`,
+    };
+  }
+  if (chainInDoubt(entry.chain ?? "", asking.chain)) {
+    return {
+      hit: false,
+      reason: "ambiguous",
+      what: `The code changed and ${describe(asking.site)} has namesakes in its function, so the recorded outcome of ${describe(entry.site)} may belong to another of them`,
+    };
+  }
+  const sameText = entry.site?.text === asking.site?.text;
+  if (!sameText) return { hit: true, edited: true };
+  if ((entry.args ?? "") === asking.args) return { hit: true, edited: false };
+  const changed = rootChanged || entry.site?.moduleText !== asking.site?.moduleText;
+  if (changed && acceptEdits) return { hit: true, edited: true };
+  return {
+    hit: false,
+    reason: "mismatch",
+    what: `The recorded outcome is for other arguments: recorded ${entry.args || "(none)"}, asked for ${asking.args || "(none)"}`,
+  };
+}
+
+/** A place in words: `charge (src/flow.ts:12)`. */
+export function describe(site: SiteRecord | undefined): string {
+  return site === undefined ? "a call with an explicit key" : `\`${site.anchor}\` (${site.module}:${site.line})`;
+}

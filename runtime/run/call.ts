@@ -1,0 +1,46 @@
+/** A sited call of a run, from the moment it is made until its outcome is delivered. */
+import type { EntryKind, SiteRecord } from "../journal/entry.js";
+import type { StepExtent } from "../scope/place.js";
+import type { Execution } from "./execution.js";
+import type { RecordedCall } from "./record.js";
+
+/** What the public functions (`step`, `waitFor`, ...) ask a run for. Plain data but for `start`. */
+export interface CallRequest {
+  kind: EntryKind;
+  key: string;
+  /** Fingerprint of the arguments. */
+  args: string;
+  /** See `scope/chain.ts`. */
+  chain: string;
+  site: SiteRecord | undefined;
+  /** The step body that makes the call. */
+  within: StepExtent | null;
+  /** Does what is to be done live: runs a body, opens a wait, sets a timer. Must not throw. */
+  start(execution: Execution, call: Call): void;
+}
+
+/** A call under way. */
+export interface Call extends CallRequest {
+  readonly promise: Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+  /** What the journal holds of it. */
+  recorded: RecordedCall | undefined;
+}
+
+export function newCall(request: CallRequest, recorded: RecordedCall | undefined): Call {
+  let resolve!: (value: unknown) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise((res, rej) => {
+    resolve = res;
+    reject = rej;
+  });
+  // A failure that nobody awaits is the run's to report; it must not end the process.
+  promise.catch(() => {});
+  return { ...request, promise, resolve, reject, recorded };
+}
+
+/** `file:line` of a site. */
+export function placeOf(site: SiteRecord | undefined): string | undefined {
+  return site === undefined ? undefined : `${site.module}:${site.line}`;
+}

@@ -1,0 +1,100 @@
+/** What a run's journal says when a replay begins, arranged for answering calls. */
+import type { Entry, SiteRecord } from "../journal/entry.js";
+
+/** All that is recorded of one call. */
+export interface RecordedCall {
+  key: string;
+  /** The outcome to answer with; absent if none was recorded, or if a failure is to be run again. */
+  outcome: Entry | undefined;
+  /** The announcement of an open wait or a timer that was set. */
+  open: Entry | undefined;
+  /** Attempts that were announced and have no outcome. */
+  attempts: number;
+  /** Key of the step whose body made the call. */
+  within: string | undefined;
+  /** Where the call stood, for messages and for finding it in another build. */
+  site: SiteRecord | undefined;
+  /** Position in the order of delivery. */
+  seq: number;
+  /** Whether the replay has to see this call before anything new may start. */
+  required: boolean;
+  /** Whether the code has asked for it. */
+  asked: boolean;
+}
+
+export interface RunRecordView {
+  calls: Map<string, RecordedCall>;
+  /** The required calls in order of delivery. */
+  timeline: RecordedCall[];
+  lastSeq: number;
+  /** Text fingerprint of each module that contributed. */
+  modules: Map<string, string>;
+  /** The workflow function that recorded the run. */
+  root: string | undefined;
+}
+
+/**
+ * @param rerun keys of failed calls whose failure must not be used again
+ */
+export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): RunRecordView {
+  const calls = new Map<string, RecordedCall>();
+  const modules = new Map<string, string>();
+  let root: string | undefined;
+  for (const entry of entries) {
+    root ??= entry.root;
+    for (const [path, text] of entry.modules ?? []) modules.set(path, text);
+    const call = calls.get(entry.key) ?? newCall(entry);
+    calls.set(entry.key, call);
+    take(call, entry);
+  }
+  let firstRerun = Number.POSITIVE_INFINITY;
+  for (const key of rerun) {
+    const call = calls.get(key);
+    if (call?.outcome?.state !== "failed") continue;
+    firstRerun = Math.min(firstRerun, call.seq);
+    call.outcome = undefined;
+  }
+  const timeline: RecordedCall[] = [];
+  for (const call of calls.values()) {
+    // What a step's body asked for need not be asked for again if the step is answered. What came after a failure
+    // that is run again may not come again.
+    call.required = call.within === undefined && !rerun.has(call.key) && call.seq < firstRerun;
+    if (call.required) timeline.push(call);
+  }
+  timeline.sort((a, b) => a.seq - b.seq);
+  return { calls, timeline, lastSeq: entries.at(-1)?.seq ?? 0, modules, root };
+}
+
+/** The failures to run again: those that failed the run, and the failures that they hold. */
+export function withCauses(entries: readonly Entry[], culprits: Iterable<string>): Set<string> {
+  const failures = new Map<string, Entry>();
+  for (const entry of entries) if (entry.state === "failed") failures.set(entry.key, entry);
+  const found = new Set<string>();
+  const pending = [...culprits];
+  for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
+    if (found.has(key)) continue;
+    found.add(key);
+    pending.push(...(failures.get(key)?.causes ?? []));
+  }
+  return found;
+}
+
+function newCall(entry: Entry): RecordedCall {
+  const { key, within, site, seq } = entry;
+  return { key, within, site, seq, outcome: undefined, open: undefined, attempts: 0, required: false, asked: false };
+}
+
+function take(call: RecordedCall, entry: Entry): void {
+  switch (entry.state) {
+    case "attempt":
+      call.attempts++;
+      break;
+    case "open":
+      call.open = entry;
+      break;
+    default:
+      call.outcome = entry;
+      call.attempts = 0;
+      call.seq = entry.seq;
+  }
+}

@@ -1,0 +1,157 @@
+/** Runs the body of a step live: its attempts, its context, its outcome. */
+import { createHash } from "node:crypto";
+import { NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
+import { outsideRuns } from "../scope/outside.js";
+import { inMark, type Site, StepBody } from "../scope/place.js";
+import { type Call, placeOf } from "./call.js";
+import type { Execution } from "./execution.js";
+import { encodeError, type Outcome } from "./outcome.js";
+
+/** How a step is to be tried again. */
+export interface RetryPolicy {
+  /** Attempts after the first. */
+  retries: number;
+  /** Milliseconds before the attempt after attempt `attempt`. */
+  delay(attempt: number): number;
+}
+
+export interface BodyRequest {
+  fn: (...args: unknown[]) => unknown;
+  args: unknown[];
+  /** Where the step's call stands. */
+  site: Site | null;
+  retry: RetryPolicy | undefined;
+  /** Limit of one attempt in milliseconds. */
+  timeout: number | undefined;
+}
+
+/** What a step's body may ask about itself. */
+export interface StepContext {
+  runId: string;
+  /** Replay key of the step. */
+  key: string;
+  /** 1 for the first attempt. */
+  attempt: number;
+  /** The same for every attempt of this call in this run, in any process: for the outside world to deduplicate by. */
+  idempotencyKey: string;
+  /** Aborted when the attempt runs out of time, and when the run fails, is cancelled or shut down. */
+  signal: AbortSignal;
+}
+
+/** The extent of a running body: what `stepContext()` finds. */
+export interface RunningStep {
+  readonly key: string;
+  readonly context: StepContext;
+}
+
+export function startBody(execution: Execution, call: Call, request: BodyRequest): void {
+  execution.started(call);
+  attempt(execution, call, request, (call.recorded?.attempts ?? 0) + 1);
+}
+
+function attempt(execution: Execution, call: Call, request: BodyRequest, number: number): void {
+  const { retry } = request;
+  if (retry === undefined) return run(execution, call, request, number);
+  // Announced before the body starts, so that limits hold across crashes.
+  if (number > retry.retries + 1) {
+    const error = new Error(`All ${retry.retries + 1} attempts were begun, and the process ended during the last one`);
+    return execution.finished(
+      call,
+      { state: "failed", value: encodeError(execution.codec, error) },
+      { attempt: number - 1 },
+    );
+  }
+  execution.announce(call, "attempt", { attempt: number }, () => run(execution, call, request, number));
+}
+
+function run(execution: Execution, call: Call, request: BodyRequest, number: number): void {
+  const startedAt = execution.clock.now();
+  const abort = new AbortController();
+  let signal: AbortSignal | undefined;
+  const context: StepContext = {
+    runId: execution.id,
+    key: call.key,
+    attempt: number,
+    // Few bodies ask for these, and they cost more than the rest of a small step.
+    get idempotencyKey() {
+      return idempotencyKey(execution.id, call.key);
+    },
+    get signal() {
+      signal ??= AbortSignal.any([execution.abort.signal, abort.signal]);
+      return signal;
+    },
+  };
+  const extent: RunningStep = { key: call.key, context };
+  const body = new StepBody(execution, extent, call.chain, request.site);
+
+  let over = false;
+  const end = (outcome: Outcome, error?: unknown): void => {
+    if (over) return;
+    over = true;
+    stopTimer?.();
+    const details = { attempt: number, startedAt, endedAt: execution.clock.now() };
+    if (outcome.state === "failed" && mayRetry(execution, request, number, error)) {
+      const pause = outsideRuns(() => request.retry!.delay(number));
+      execution.clock.after(pause, () => attempt(execution, call, request, number + 1));
+      return;
+    }
+    const causes = error === undefined ? [] : execution.failures.heldBy(error);
+    execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
+  };
+  const succeed = (value: unknown): void => {
+    let encoded: string;
+    try {
+      encoded = execution.codec.encode(value);
+    } catch (error) {
+      return fail(located(error, execution.id, call));
+    }
+    end({ state: "done", value: encoded });
+  };
+  const fail = (error: unknown): void => {
+    if (over) return;
+    end({ state: "failed", value: encodeError(execution.codec, error) }, error);
+  };
+
+  const stopTimer =
+    request.timeout === undefined
+      ? undefined
+      : execution.clock.after(request.timeout, () => {
+          const error = new StepTimeoutError(request.timeout!, {
+            runId: execution.id,
+            key: call.key,
+            at: placeOf(call.site),
+          });
+          abort.abort(error);
+          fail(error);
+        });
+  let result: unknown;
+  try {
+    result = inMark(body, () => request.fn(...request.args));
+  } catch (error) {
+    return fail(error);
+  }
+  // The value is encoded as the body's promise settles, before other code can change it.
+  if (isThenable(result)) result.then(succeed, fail);
+  else succeed(result);
+}
+
+function mayRetry(execution: Execution, { retry }: BodyRequest, number: number, error: unknown): boolean {
+  if (retry === undefined || number > retry.retries || execution.abort.signal.aborted) return false;
+  return !(error instanceof NonRetryableError || error instanceof SerialisationError);
+}
+
+function located(error: unknown, runId: string, call: Call): unknown {
+  if (!(error instanceof SerialisationError)) return error;
+  return error.placed({ runId, key: call.key, at: placeOf(call.site) });
+}
+
+function idempotencyKey(runId: string, key: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([runId, key]))
+    .digest("hex")
+    .slice(0, 40);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

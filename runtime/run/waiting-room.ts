@@ -1,0 +1,62 @@
+/** The open waits and timers of a run, and which messages answer which waits. */
+import type { Message } from "../stores/store.js";
+import type { Call } from "./call.js";
+
+export interface OpenWait {
+  name: string;
+  call: Call;
+  /** Milliseconds since the epoch. */
+  since: number;
+}
+
+export class WaitingRoom {
+  /** Open waits by replay key. */
+  readonly open = new Map<string, OpenWait>();
+  private readonly alarms = new Map<string, () => void>();
+  private readonly used = new Set<number>();
+
+  /** How many timers run. */
+  get timers(): number {
+    return this.alarms.size;
+  }
+
+  addWait(wait: OpenWait): void {
+    this.open.set(wait.call.key, wait);
+  }
+
+  addTimer(key: string, cancel: () => void): void {
+    this.alarms.set(key, cancel);
+  }
+
+  removeTimer(key: string): void {
+    this.alarms.delete(key);
+  }
+
+  /** Pairs messages, in order of arrival, with open waits, by key or by name; both are used up. */
+  match(messages: readonly Message[]): Array<{ wait: OpenWait; message: Message }> {
+    const pairs: Array<{ wait: OpenWait; message: Message }> = [];
+    for (const message of messages) {
+      if (this.used.has(message.number)) continue;
+      const wait = this.find(message.target);
+      if (wait === undefined) continue;
+      this.used.add(message.number);
+      this.open.delete(wait.call.key);
+      pairs.push({ wait, message });
+    }
+    return pairs;
+  }
+
+  clear(): void {
+    for (const cancel of this.alarms.values()) cancel();
+    this.alarms.clear();
+    this.open.clear();
+  }
+
+  /** The wait of that key, or the one that has been open longest under that name. */
+  private find(target: string): OpenWait | undefined {
+    const byKey = this.open.get(target);
+    if (byKey !== undefined) return byKey;
+    for (const wait of this.open.values()) if (wait.name === target) return wait;
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * What tells a call apart from its namesakes.
+ *
+ * A key names places by their anchors, and an anchor that two places of a function share carries an ordinal. After
+ * an edit an ordinal may mean another place. So each entry also keeps, for every level of its key, the text of the
+ * place and, where the anchor is shared, how many namesakes have that same text. A level is in doubt if its anchor
+ * is shared, then or now, and text or count differ.
+ */
+import { createHash } from "node:crypto";
+import type { Place } from "./module-table.js";
+
+const longest = 600;
+const digested = "#";
+
+/** The chain of a place below a chain. */
+export function extendChain(chain: string, place: Place): string {
+  const level = place.shared > 1 ? `${place.text}+${place.twins}` : place.text;
+  const longer = chain === "" ? level : `${chain}/${level}`;
+  return longer.length > longest ? digested + createHash("sha256").update(longer).digest("hex").slice(0, 32) : longer;
+}
+
+/** Whether a recorded chain and today's may mean different calls although their keys are equal. */
+export function chainInDoubt(then: string, now: string): boolean {
+  if (then === now) return false;
+  if (then.includes(digested) || now.includes(digested)) return true;
+  const before = then.split("/");
+  const after = now.split("/");
+  if (before.length !== after.length) return true;
+  return before.some((level, index) => levelInDoubt(level, after[index]!));
+}
+
+function levelInDoubt(then: string, now: string): boolean {
+  if (then === now || !(then + now).includes("+")) return false;
+  const [textThen, twinsThen = "1"] = then.split("+");
+  const [textNow, twinsNow = "1"] = now.split("+");
+  return textThen !== textNow || twinsThen !== twinsNow;
+}

@@ -1,0 +1,81 @@
+/** A transformed module's site table, read once when the module is first used. */
+import { escapePart } from "./key.js";
+import { type Row, RowKind } from "./site-table.js";
+
+/** One place of a module: a sited call, a marked call or a function. */
+export interface Place {
+  kind: RowKind;
+  /** `charge`, `charge~1`, `map`, ... */
+  anchor: string;
+  /** The anchor as a part of a key: `charge~1`, `map()`. */
+  segment: string;
+  /** The functions around the place, outermost first, joined by `>`. */
+  container: string;
+  line: number;
+  /** How many places share the anchor in the function. */
+  shared: number;
+  /** How many of those have the same text, this one included. */
+  twins: number;
+  text: string;
+  loops: readonly number[];
+  /** `file:line`. */
+  at: string;
+}
+
+export interface ModuleTable {
+  path: string;
+  /** Fingerprint of the module's text. */
+  text: string;
+  places: readonly Place[];
+}
+
+const noLoops: readonly number[] = [];
+
+export function readTable(path: string, text: string, rows: readonly Row[]): ModuleTable {
+  const twins = countTwins(rows);
+  const places = rows.map((row, index): Place => {
+    const [kind, anchor, container, line, shared, callText, loops] = row;
+    return {
+      kind,
+      anchor,
+      segment: segmentOf(kind, anchor),
+      container: containerOf(rows, container),
+      line,
+      shared,
+      twins: twins[index]!,
+      text: callText,
+      loops: loops ?? noLoops,
+      at: `${path}:${line}`,
+    };
+  });
+  return { path, text, places };
+}
+
+/** The anchor without its ordinal. */
+export function baseAnchor(anchor: string): string {
+  return anchor.replace(/~\d+/, "");
+}
+
+// An anchor is a name, which may be the user's own text, an ordinal, and for functions `{}`, `()` or `(1)`.
+const anchorParts = /^(.*?)(~\d+)?(\(\d*\)|\{\})?$/su;
+
+function segmentOf(kind: RowKind, anchor: string): string {
+  const isFunction = kind === RowKind.fn || kind === RowKind.generator;
+  const [, name = "", ordinal = "", shape = ""] = anchorParts.exec(anchor)!;
+  if (isFunction) return escapePart(name) + ordinal + shape;
+  return escapePart(name + shape) + ordinal + (kind === RowKind.call ? "()" : "");
+}
+
+function countTwins(rows: readonly Row[]): number[] {
+  const counts = new Map<string, number>();
+  const groupOf = ([kind, anchor, container, , , text]: Row): string =>
+    JSON.stringify([kind, baseAnchor(anchor), container, text]);
+  for (const row of rows) counts.set(groupOf(row), (counts.get(groupOf(row)) ?? 0) + 1);
+  return rows.map((row) => counts.get(groupOf(row))!);
+}
+
+function containerOf(rows: readonly Row[], index: number): string {
+  const names: string[] = [];
+  for (let i = index; i >= 0; i = rows[i]![2]) names.unshift(rows[i]![1]);
+  return names.join(">");
+}

@@ -1,0 +1,35 @@
+/**
+ * The runtime's own work, and the parts that it is given (store, codec, clock), run outside every run: such a part
+ * may be transformed code itself, and must not be taken for a part of the workflow that happens to call it.
+ */
+import { state } from "./process-state.js";
+
+/** Runs `work` in no call in progress and in no run's async context. */
+export function outsideRuns<T>(work: () => T): T {
+  const mark = state.mark;
+  state.mark = null;
+  try {
+    return state.context.exit(work);
+  } finally {
+    state.mark = mark;
+  }
+}
+
+/** The same object, each of its methods called outside every run. */
+export function isolated<T extends object>(part: T): T {
+  const methods = new Map<PropertyKey, unknown>();
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      let method = methods.get(name);
+      if (method === undefined) {
+        // Looked up at each call: a part may be given other methods while it is in use.
+        method = (...args: unknown[]) =>
+          outsideRuns(() => Reflect.apply(Reflect.get(target, name, target) as typeof value, target, args));
+        methods.set(name, method);
+      }
+      return method;
+    },
+  });
+}

@@ -1,0 +1,342 @@
+/**
+ * The places of a run: frames, marked calls, step bodies and workflow bodies, linked to the places around them.
+ *
+ * Who is the parent of a frame is decided when the frame opens, by three rules in this order:
+ *
+ * 1. A marked call in progress whose code the function was entered from synchronously - if the function was created
+ *    in no frame of a live run, or the call stands inside the place where it was created.
+ * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered.
+ * 3. The async context: the innermost place whose asynchronous extent this is. Only one strand of such entries may
+ *    start at a place, since nothing but timing would tell two apart.
+ *
+ * The async context is moved to each frame as it opens, so that it follows causality: a second, later entry sees the
+ * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
+ */
+import { AmbiguousScopeError } from "../errors.js";
+import { extendChain } from "./chain.js";
+import { bound, escapePart, pathSuffix, spellElement } from "./key.js";
+import type { ModuleTable, Place } from "./module-table.js";
+import { keysOf, state } from "./process-state.js";
+import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
+
+/** What places need to know of the run that they belong to. */
+export interface RunScope {
+  /** Whether the run is under way in this process; after its end, what is left of it calls straight through. */
+  readonly open: boolean;
+  /** Notes that a module's code takes part in the run. */
+  contribute(module: ModuleTable): void;
+  /** Notes which function is the run's workflow. */
+  setRoot(module: ModuleTable, place: Place): void;
+  /** Ends the run with an error that no code of the workflow can catch. */
+  fatal(error: Error): void;
+}
+
+/** The extent of a step's body. */
+export interface StepExtent {
+  readonly key: string;
+}
+
+/** Anything that can be the parent of a frame. */
+export abstract class Scope {
+  /** Whether an entry by rule 3 has happened here. */
+  strandStarted = false;
+
+  constructor(
+    readonly run: RunScope,
+    readonly key: string,
+    readonly chain: string,
+    /** The innermost step body around. */
+    readonly within: StepExtent | null,
+  ) {}
+
+  /** The frame that the place stands in, with the loops around it; null for a run's own body. */
+  abstract readonly site: Site | null;
+
+  /** Marker of rule 3 entries in keys. */
+  protected abstract readonly strandMark: string;
+
+  /** Opens a frame here by rule 3. */
+  openStrand(module: ModuleTable, place: Place): Frame {
+    if (this.strandStarted) {
+      const error = new AmbiguousScopeError({ key: this.key, at: place.at });
+      this.run.fatal(error);
+      throw error;
+    }
+    this.strandStarted = true;
+    return new Frame(module, this.run, this.key + this.strandMark, this.chain, this.within, this.site);
+  }
+}
+
+/** A place within a frame: the loops around it and where each of them stood. */
+export interface Site {
+  readonly frame: Frame;
+  readonly loops: readonly number[];
+  readonly path: LoopPath;
+}
+
+/** A place that functions are called from synchronously: rule 1 numbers them in call order. */
+export abstract class Caller extends Scope {
+  protected readonly strandMark: string = "~";
+
+  /** Opens the frame of a function that was entered from here by rule 1. */
+  openChild(module: ModuleTable, _place: Place): Frame {
+    return new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site);
+  }
+
+  /** The key of the next child. */
+  abstract childKey(): string;
+
+  /**
+   * Whether a function created at `site` becomes a child here although it was created in a frame: if this place
+   * stands inside the place of creation, that is in the same frame at the same or an inner iteration, or below.
+   */
+  adopts(site: Site): boolean {
+    for (let at = this.site; at !== null; at = at.frame.site) {
+      if (at.frame === site.frame)
+        return site.loops.every((loop, i) => at.loops[i] === loop && element(at, i) === element(site, i));
+      if (at.frame.depth <= site.frame.depth) return false;
+    }
+    return false;
+  }
+}
+
+/** A marked call. */
+export class MarkedCall extends Caller implements Site {
+  readonly site = this;
+
+  constructor(
+    readonly frame: Frame,
+    private readonly place: Place,
+    readonly path: LoopPath,
+    /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
+    private readonly itemKeys: readonly string[] | undefined,
+  ) {
+    const run = frame.run!;
+    super(run, segmentKey(frame, place, path), extendChain(frame.chain, place), frame.within);
+  }
+
+  get loops(): readonly number[] {
+    return this.place.loops;
+  }
+
+  childKey(): string {
+    const number = this.frame.count(this.key);
+    const itemKey = this.itemKeys?.[number];
+    return itemKey === undefined ? numbered(this.key, number) : `${this.key}[${spellElement(itemKey)}]`;
+  }
+}
+
+/** The body of a run, or of a workflow called inside another. */
+export class WorkflowBody extends Caller {
+  private children = 0;
+
+  constructor(
+    run: RunScope,
+    key: string,
+    chain: string,
+    within: StepExtent | null,
+    readonly site: Site | null,
+  ) {
+    super(run, key, chain, within);
+  }
+
+  childKey(): string {
+    return numbered(this.key, this.children++);
+  }
+
+  override openChild(module: ModuleTable, place: Place): Frame {
+    if (this.site === null && this.children === 0) this.run.setRoot(module, place);
+    return super.openChild(module, place);
+  }
+
+  /** The runtime calls the workflow's function itself, so that the first frame is that function's, wherever it was born. */
+  override adopts(site: Site): boolean {
+    return this.children === 0 || super.adopts(site);
+  }
+}
+
+/** The body of a step, for one attempt. */
+export class StepBody extends Caller {
+  private children = 0;
+
+  constructor(
+    run: RunScope,
+    /** The step's call; `run` and the context of the body hang on it. */
+    readonly extent: StepExtent,
+    chain: string,
+    readonly site: Site | null,
+  ) {
+    super(run, extent.key, chain, extent);
+  }
+
+  childKey(): string {
+    return numbered(this.key, this.children++);
+  }
+}
+
+/** One activation of a function body. Generated code calls its methods; see `site-table.ts`. */
+export class Frame extends Scope {
+  readonly depth: number;
+  /** How often each place in this frame has been entered. */
+  private counts: Map<string, number> | undefined;
+  protected readonly strandMark = "/~";
+
+  constructor(
+    readonly module: ModuleTable,
+    run: RunScope,
+    key: string,
+    chain: string,
+    within: StepExtent | null,
+    readonly site: Site | null,
+  ) {
+    super(run, key, chain, within);
+    this.depth = site === null ? 0 : site.frame.depth + 1;
+    run.contribute(module);
+  }
+
+  count(place: string): number {
+    this.counts ??= new Map();
+    const number = this.counts.get(place) ?? 0;
+    this.counts.set(place, number + 1);
+    return number;
+  }
+
+  enter(index: number, path: LoopPath): Frame | OutsideFrame {
+    return enter(this.module, index, this.run.open ? this : null, path);
+  }
+
+  call(index: number, path: LoopPath, callee: unknown, self: unknown, args: unknown[]): unknown {
+    const place = this.module.places[index]!;
+    const fn = callable(callee, place);
+    if (!this.run.open) return Reflect.apply(fn, self, args);
+    return inMark(new MarkedCall(this, place, path, keysOf(self)), () => Reflect.apply(fn, self, args));
+  }
+
+  new(index: number, path: LoopPath, callee: unknown, args: unknown[]): unknown {
+    const place = this.module.places[index]!;
+    const fn = constructible(callee, place);
+    if (!this.run.open) return Reflect.construct(fn, args);
+    return inMark(new MarkedCall(this, place, path, undefined), () => Reflect.construct(fn, args));
+  }
+
+  /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
+  itemKey(iterable: unknown, index: number): PathElement {
+    return keysOf(iterable)?.[index] ?? index;
+  }
+}
+
+/** The frame of code that runs in no run: calls go straight through. One for each module; also its root. */
+export class OutsideFrame {
+  readonly run = null;
+
+  constructor(readonly module: ModuleTable) {}
+
+  enter(index: number, path: LoopPath): Frame | OutsideFrame {
+    return enter(this.module, index, null, path);
+  }
+
+  call(index: number, _path: LoopPath, callee: unknown, self: unknown, args: unknown[]): unknown {
+    return typeof callee === "function"
+      ? Reflect.apply(callee, self, args)
+      : callable(callee, this.module.places[index]!);
+  }
+
+  new(index: number, _path: LoopPath, callee: unknown, args: unknown[]): unknown {
+    return Reflect.construct(constructible(callee, this.module.places[index]!), args);
+  }
+
+  itemKey(_iterable: unknown, index: number): PathElement {
+    return index;
+  }
+}
+
+const outsideFrames = new WeakMap<ModuleTable, OutsideFrame>();
+
+export function outsideFrame(module: ModuleTable): OutsideFrame {
+  let frame = outsideFrames.get(module);
+  if (frame === undefined) {
+    frame = new OutsideFrame(module);
+    outsideFrames.set(module, frame);
+  }
+  return frame;
+}
+
+/** Opens a frame for the function at `index`, created in the live frame `creator` (or in none). */
+function enter(module: ModuleTable, index: number, creator: Frame | null, path: LoopPath): Frame | OutsideFrame {
+  if (state.liveRuns === 0) return outsideFrame(module);
+  const place = module.places[index]!;
+  const mark = state.mark;
+  let frame: Frame;
+  if (mark?.run.open && (creator === null || mark.adopts({ frame: creator, loops: place.loops, path }))) {
+    frame = mark.openChild(module, place);
+  } else if (creator !== null) {
+    frame = openAtCreation(module, place, creator, path);
+  } else {
+    const context = state.context.getStore();
+    if (!context?.run.open) return outsideFrame(module);
+    frame = context.openStrand(module, place);
+  }
+  // A generator opens its frame in its caller's code, which must keep its own context; and where there is no context
+  // the code around belongs to no run and must not be drawn into this one.
+  if (place.kind !== RowKind.generator && state.context.getStore() !== undefined) state.context.enterWith(frame);
+  return frame;
+}
+
+/** Rule 2. */
+function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path: LoopPath): Frame {
+  const segment = segmentKey(creator, place, path);
+  const key = bound(numbered(segment, creator.count(segment)));
+  const context = state.context.getStore();
+  const within = creator.within ?? (context?.run === creator.run ? context.within : null);
+  const site: Site = { frame: creator, loops: place.loops, path };
+  return new Frame(module, creator.run, key, extendChain(creator.chain, place), within, site);
+}
+
+/** Runs `body` with `mark` as the marked call in progress and as the async context of what it starts. */
+export function inMark<T>(mark: Caller, body: () => T): T {
+  const outer = state.mark;
+  state.mark = mark;
+  try {
+    return state.context.run(mark, body);
+  } finally {
+    state.mark = outer;
+  }
+}
+
+/** The place that code running now belongs to, where no frame says so. */
+export function currentScope(): Scope | undefined {
+  return state.mark?.run.open ? state.mark : state.context.getStore();
+}
+
+/** A scope for a workflow called inside a run: a child of the call in progress, named after the workflow. */
+export function openWorkflow(name: string): WorkflowBody | undefined {
+  const scope = currentScope();
+  if (!scope?.run.open) return undefined;
+  const parent = scope === state.mark ? state.mark.childKey() : `${scope.key}/~`;
+  return new WorkflowBody(scope.run, bound(`${parent}/${escapePart(name)}`), scope.chain, scope.within, scope.site);
+}
+
+function segmentKey(frame: Frame, place: Place, path: LoopPath): string {
+  return `${frame.key}/${place.segment}${pathSuffix(path)}`;
+}
+
+function numbered(key: string, number: number): string {
+  return number === 0 ? key : `${key}[${number}]`;
+}
+
+function element(site: Site, index: number): PathElement | undefined {
+  return site.path === 0 ? undefined : site.path[index];
+}
+
+// biome-ignore lint/complexity/noBannedTypes: any callable
+type AnyFunction = Function;
+
+function callable(callee: unknown, place: Place): AnyFunction {
+  if (typeof callee === "function") return callee;
+  throw new TypeError(`${place.anchor} is not a function`);
+}
+
+function constructible(callee: unknown, place: Place): AnyFunction {
+  if (typeof callee === "function") return callee;
+  throw new TypeError(`${place.anchor} is not a constructor`);
+}

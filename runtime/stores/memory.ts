@@ -1,0 +1,228 @@
+/** Runs in memory, for tests. Entries are kept as text, so that no object is shared with anybody. */
+import { systemClock } from "../clock.js";
+import { RunNotFoundError, StaleOwnerError } from "../errors.js";
+import type { Entry } from "../journal/entry.js";
+import { checkSequence } from "./sequence.js";
+import type {
+  Claim,
+  Lease,
+  ListFilter,
+  Message,
+  NewRun,
+  Owner,
+  RunChange,
+  RunRecord,
+  Store,
+  StoredStatus,
+} from "./store.js";
+
+export interface MemoryStore extends Store {
+  /**
+   * An independent copy, as a crash would have left it: nobody owns a run. With a run's id and a number of entries,
+   * that run's journal ends after so many, as if the crash had come just then: the run has not ended, even if those
+   * are all its entries, and answers used by later entries are unused again. For tests that resume from each prefix
+   * of a journal.
+   *
+   * @throws RunNotFoundError for an unknown id.
+   */
+  fork(runId?: string, entries?: number): MemoryStore;
+}
+
+/** A store that lives as long as the object; two `Stepmark`s that are given the same one share its runs. */
+export function memoryStore(): MemoryStore {
+  return storeOf(new Map());
+}
+
+interface Kept {
+  run: RunRecord;
+  /** JSON of each entry. */
+  entries: string[];
+  /** How the entries came: so many of them in one append, with the message numbers it used up. */
+  appends: Array<{ entries: number; consume: readonly number[] }>;
+  inbox: Array<Message & { used: boolean }>;
+}
+
+/** Nothing here speaks through `this`, so that a test may spread the store and put a method of its own in. */
+function storeOf(runs: Map<string, Kept>): MemoryStore {
+  const listeners = new Set<(id: string) => void>();
+
+  const require = (id: string): Kept => {
+    const kept = runs.get(id);
+    if (!kept) throw new RunNotFoundError(id);
+    return kept;
+  };
+
+  return {
+    async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
+      const existing = runs.get(run.id);
+      if (existing) return { created: false, run: structuredClone(existing.run) };
+      const { id, workflow, input, inputPrint, scheme, createdAt } = run;
+      const made: RunRecord = {
+        id,
+        workflow,
+        status: "running",
+        input,
+        inputPrint,
+        scheme,
+        fence: 0,
+        createdAt,
+        updatedAt: createdAt,
+      };
+      runs.set(id, { run: made, entries: [], appends: [], inbox: [] });
+      return { created: true, run: structuredClone(made) };
+    },
+
+    async read(id: string): Promise<RunRecord | undefined> {
+      return structuredClone(runs.get(id)?.run);
+    },
+
+    async list({ status, workflow, limit }: ListFilter): Promise<RunRecord[]> {
+      const wanted = status === undefined ? undefined : new Set<StoredStatus>([status].flat());
+      return [...runs.values()]
+        .map(({ run }) => run)
+        .filter((run) => (wanted?.has(run.status) ?? true) && (workflow === undefined || run.workflow === workflow))
+        .reverse()
+        .sort((a, b) => b.createdAt - a.createdAt)
+        .slice(0, limit)
+        .map((run) => structuredClone(run));
+    },
+
+    async entries(id: string, after = 0): Promise<Entry[]> {
+      const entries = runs.get(id)?.entries ?? [];
+      return entries.slice(after).map((text) => JSON.parse(text) as Entry);
+    },
+
+    async claim(
+      id: string,
+      owner: Owner,
+      isDead: (owner: Owner, leaseUntil: number) => boolean,
+      lease: Lease,
+    ): Promise<Claim> {
+      const { run } = require(id);
+      if (run.owner && !isDead(structuredClone(run.owner), run.leaseUntil ?? 0)) {
+        return { claimed: false, owner: structuredClone(run.owner) };
+      }
+      run.fence++;
+      run.owner = structuredClone(owner);
+      run.leaseUntil = lease.until;
+      run.updatedAt = lease.now;
+      return { claimed: true, run: structuredClone(run) };
+    },
+
+    async renew(fences: ReadonlyMap<string, number>, lease: Lease): Promise<string[]> {
+      const lost: string[] = [];
+      for (const [id, fence] of fences) {
+        const run = runs.get(id)?.run;
+        if (run?.owner && run.fence === fence) run.leaseUntil = lease.until;
+        else lost.push(id);
+      }
+      return lost;
+    },
+
+    async append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void> {
+      const kept = runs.get(id);
+      if (!kept?.run.owner || kept.run.fence !== fence) throw new StaleOwnerError(id);
+      checkSequence(id, entries, kept.entries.length);
+      const texts = entries.map((entry) => JSON.stringify(entry));
+      kept.entries.push(...texts);
+      kept.appends.push({ entries: entries.length, consume: [...(change?.consume ?? [])] });
+      for (const message of kept.inbox) message.used ||= change?.consume?.includes(message.number) ?? false;
+      applyChange(kept.run, change, entries.at(-1)?.endedAt);
+    },
+
+    async post(id: string, message: Omit<Message, "number">): Promise<Message> {
+      const { inbox } = require(id);
+      const { target, value, at } = message;
+      const posted: Message = { number: inbox.length + 1, target, value, at };
+      inbox.push({ ...posted, used: false });
+      for (const listener of listeners) queueMicrotask(() => listener(id));
+      return posted;
+    },
+
+    async inbox(id: string): Promise<Message[]> {
+      const messages = runs.get(id)?.inbox ?? [];
+      return messages.filter(({ used }) => !used).map(({ used: _, ...message }) => message);
+    },
+
+    onPost(listener: (id: string) => void): () => void {
+      // A wrapper each time: one function given twice listens twice, and stops once.
+      const own = (id: string): void => listener(id);
+      listeners.add(own);
+      return () => listeners.delete(own);
+    },
+
+    async delete(id: string): Promise<void> {
+      runs.delete(id);
+    },
+
+    /** Nothing to release; the runs stay, for whoever holds this store. */
+    async close(): Promise<void> {},
+
+    fork(runId?: string, entries?: number): MemoryStore {
+      const copy = structuredClone(runs);
+      for (const { run } of copy.values()) disown(run);
+      if (runId !== undefined) {
+        const kept = copy.get(runId);
+        if (!kept) throw new RunNotFoundError(runId);
+        if (entries !== undefined) cut(kept, Math.min(Math.max(0, entries), kept.entries.length));
+      }
+      return storeOf(copy);
+    },
+  };
+}
+
+function applyChange(run: RunRecord, change: RunChange | undefined, at = systemClock.now()): void {
+  if (change === undefined) return;
+  run.updatedAt = at;
+  if (change.status !== undefined) run.status = change.status;
+  if (change.output !== undefined) run.output = change.output ?? undefined;
+  if (change.error !== undefined) run.error = change.error ?? undefined;
+  if (change.culprits !== undefined) run.culprits = change.culprits ? [...change.culprits] : undefined;
+  if (change.orphans !== undefined) run.orphans = change.orphans ? [...change.orphans] : undefined;
+  if (change.edited !== undefined) run.edited = change.edited ? [...change.edited] : undefined;
+  if (change.release) disown(run);
+}
+
+function disown(run: RunRecord): void {
+  run.owner = undefined;
+  run.leaseUntil = undefined;
+}
+
+/** Leaves the first `length` entries and what came with them. */
+function cut(kept: Kept, length: number): void {
+  kept.entries.length = length;
+  const used = new Set<number>();
+  const appends: Kept["appends"] = [];
+  let left = length;
+  for (const append of kept.appends) {
+    if (append.entries > left) {
+      const partly = answered(kept, append.consume, length - left);
+      for (const number of partly) used.add(number);
+      if (left > 0) appends.push({ entries: left, consume: partly });
+      break;
+    }
+    left -= append.entries;
+    appends.push(append);
+    for (const number of append.consume) used.add(number);
+  }
+  kept.appends = appends;
+  for (const message of kept.inbox) message.used = used.has(message.number);
+  kept.run.status = "running";
+  kept.run.output = undefined;
+  kept.run.error = undefined;
+  kept.run.culprits = undefined;
+  kept.run.orphans = undefined;
+  kept.run.edited = undefined;
+}
+
+/** Of an append that is kept in part: the messages whose wait is among the entries from `from` on. */
+function answered(kept: Kept, numbers: readonly number[], from: number): number[] {
+  const waits = kept.entries
+    .slice(from)
+    .map((text) => JSON.parse(text) as Entry)
+    .filter(({ kind, state }) => kind === "wait" && state === "done");
+  return numbers.filter((number) => {
+    const target = kept.inbox.find((message) => message.number === number)?.target;
+    return waits.some(({ key, name }) => key === target || name === target);
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * Who owns a run, and whether that process still lives. On one machine this is known at once, from the process table;
+ * of another machine only a lease tells.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import process from "node:process";
+import type { Owner } from "./store.js";
+
+/** This process as an owner. `token` is unique for each `Stepmark` instance. */
+export function thisProcess(token: string): Owner {
+  self ??= { host: host(), pid: process.pid, processStart: lookUp(process.pid).start };
+  return { token, ...self };
+}
+
+let self: Omit<Owner, "token"> | undefined;
+
+/**
+ * Whether the owner's process is gone. On this machine: the process does not exist, is a zombie, or is another one
+ * that was given the same number. On another machine: the lease has run out. Two instances in one process are two
+ * owners, both alive.
+ *
+ * @param leaseUntil milliseconds since the epoch
+ * @param now milliseconds since the epoch
+ */
+export function isDead(owner: Owner, leaseUntil: number, now: number): boolean {
+  const here = thisProcess("");
+  if (owner.host !== here.host) return leaseUntil < now;
+  if (owner.pid === here.pid) return owner.processStart !== here.processStart;
+  const found = lookUp(owner.pid);
+  if (!found.exists) return true;
+  // Where a start time cannot be had, the number alone has to do: better to wait than to run a step twice.
+  return found.start !== "" && owner.processStart !== "" && found.start !== owner.processStart;
+}
+
+/**
+ * Where process numbers mean the same. A host's name is not enough: two machines may share it, and so may two
+ * containers, which count their processes apart. After a reboot the numbers begin anew.
+ */
+function host(): string {
+  const parts = [hostname()];
+  if (process.platform === "linux") {
+    parts.push(
+      attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? "",
+      attempt(() => readlinkSync("/proc/self/ns/pid")) ?? "",
+    );
+  }
+  return parts.filter(Boolean).join("/");
+}
+
+interface Found {
+  exists: boolean;
+  /** Empty where it cannot be found out. */
+  start: string;
+}
+
+function lookUp(pid: number): Found {
+  if (!exists(pid)) return { exists: false, start: "" };
+  if (process.platform === "linux") return readStat(pid);
+  if (process.platform === "darwin") {
+    const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
+    const ps = (): string => execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { env, encoding: "utf8" });
+    return { exists: true, start: attempt(ps)?.trim() ?? "" };
+  }
+  return { exists: true, start: "" };
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Any other refusal (EPERM) comes from a process that is there.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function readStat(pid: number): Found {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  return stat === undefined ? { exists: true, start: "" } : parseStat(stat);
+}
+
+/**
+ * State and start time from `/proc/<pid>/stat`: fields 3 and 22, see proc(5). The command's name, field 2, stands in
+ * parentheses and may hold anything, parentheses and spaces included.
+ *
+ * @internal
+ */
+export function parseStat(stat: string): Found {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[0];
+  return { exists: state !== "Z" && state !== "X", start: fields[19] ?? "" };
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,161 @@
+/** The SQLite store's tables: how a database file is made ready, and the statements that read and write it. */
+import { StoreError } from "../errors.js";
+import type { Connection, Statement } from "./sqlite-driver.js";
+
+/** Kept in the file as `user_version`; goes up with each change to the tables. */
+export const schemaVersion = 1;
+
+// An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
+// append to write, not a table and an index, and a run's entries lie together. The view shows what that hides, for people
+// who look into the file; unlike columns made from an entry it costs an append nothing.
+const schema = `
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    workflow TEXT NOT NULL,
+    status TEXT NOT NULL,
+    scheme INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    owner TEXT,
+    lease_until INTEGER,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    culprits TEXT,
+    orphans TEXT,
+    edited TEXT,
+    input_print TEXT NOT NULL,
+    error TEXT,
+    output TEXT,
+    input TEXT NOT NULL
+  );
+  CREATE INDEX runs_by_status ON runs (status, created_at);
+  CREATE TABLE entries (
+    place INTEGER PRIMARY KEY,
+    entry TEXT NOT NULL
+  );
+  CREATE VIEW journal AS
+    SELECT runs.id AS run, place & 0xFFFFFFFF AS seq, json_extract(entry, '$.key') AS key,
+      json_extract(entry, '$.kind') AS kind, json_extract(entry, '$.state') AS state, entry
+    FROM entries JOIN runs ON runs.number = place >> 32;
+  CREATE TABLE inbox (
+    run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    value TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    used INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, number)
+  );
+  PRAGMA user_version = ${schemaVersion};
+`;
+
+export interface Settings {
+  synchronous: "FULL" | "NORMAL";
+  /** Milliseconds to wait for another process's transaction. */
+  busyTimeout: number;
+}
+
+/**
+ * Makes a connection ready: its settings, and the tables if the file is new.
+ *
+ * @throws StoreError for a file of a newer version and for another program's database.
+ */
+export function prepareDatabase(connection: Connection, path: string, settings: Settings): void {
+  connection.exec(`PRAGMA busy_timeout = ${settings.busyTimeout}`);
+  const version = versionOf(connection);
+  if (version > schemaVersion) {
+    throw new StoreError(
+      `The database ${path} was written by a newer version of stepmark (its tables have version ${version}, this one knows ${schemaVersion}); install that version, or give this one another file`,
+      {},
+    );
+  }
+  connection.exec("PRAGMA foreign_keys = ON");
+  if (version === 0) transaction(connection, () => createTables(connection, path));
+  const mode = connection.prepare("PRAGMA journal_mode").get() as { journal_mode: string };
+  if (mode.journal_mode !== "wal") {
+    connection.prepare("PRAGMA journal_mode = WAL").get();
+  }
+  connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
+}
+
+function createTables(connection: Connection, path: string): void {
+  // Another process may have been first, before this transaction began.
+  if (versionOf(connection) !== 0) return;
+  if (connection.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) {
+    throw new StoreError(`${path} is the database of another program; give stepmark a file of its own`, {});
+  }
+  connection.exec(schema);
+}
+
+function versionOf(connection: Connection): number {
+  return (connection.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+}
+
+/** Runs `work` as one transaction that holds the write lock from the start: all of it is done, or nothing. */
+export function transaction<T>(connection: Connection, work: () => T): T {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    connection.exec("COMMIT");
+    return result;
+  } catch (error) {
+    try {
+      connection.exec("ROLLBACK");
+    } catch {
+      // SQLite has rolled back by itself, as it does when the disk is full.
+    }
+    throw error;
+  }
+}
+
+const ofRun = "place BETWEEN (number << 32) AND (number << 32) + 0xFFFFFFFF";
+const current = "id = ? AND fence = ? AND owner IS NOT NULL";
+
+/** Each statement, prepared once. */
+export function prepareStatements(connection: Connection) {
+  return {
+    create: connection.prepare(
+      `INSERT INTO runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input)
+       VALUES (?, ?, 'running', ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    ),
+    read: connection.prepare("SELECT * FROM runs WHERE id = ?"),
+    number: connection.prepare("SELECT number FROM runs WHERE id = ?"),
+    holds: connection.prepare(`SELECT 1 FROM runs WHERE ${current}`),
+    claim: connection.prepare(
+      "UPDATE runs SET fence = fence + 1, owner = ?, lease_until = ?, updated_at = ? WHERE id = ?",
+    ),
+    renew: connection.prepare(`UPDATE runs SET lease_until = ? WHERE ${current}`),
+    // One statement checks the fence and the sequence, and writes.
+    append: connection.prepare(
+      `INSERT INTO entries (place, entry) SELECT (number << 32) + ?, ? FROM runs
+       WHERE ${current} AND (SELECT coalesce(max(place), number << 32) FROM entries WHERE ${ofRun}) = (number << 32) + ?`,
+    ),
+    change: connection.prepare(
+      `UPDATE runs SET
+         status = coalesce(?, status), updated_at = ?,
+         output = CASE ? WHEN 1 THEN ? ELSE output END,
+         error = CASE ? WHEN 1 THEN ? ELSE error END,
+         culprits = CASE ? WHEN 1 THEN ? ELSE culprits END,
+         orphans = CASE ? WHEN 1 THEN ? ELSE orphans END,
+         edited = CASE ? WHEN 1 THEN ? ELSE edited END
+       WHERE ${current}`,
+    ),
+    release: connection.prepare("UPDATE runs SET owner = NULL, lease_until = NULL WHERE id = ?"),
+    consume: connection.prepare(
+      "UPDATE inbox SET used = 1 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",
+    ),
+    entries: connection.prepare(
+      `SELECT entry FROM runs JOIN entries ON ${ofRun} WHERE id = ? AND place > (number << 32) + ? ORDER BY place`,
+    ),
+    post: connection.prepare(
+      `INSERT INTO inbox (run, number, target, value, at)
+       SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ? FROM inbox WHERE run = ? RETURNING number`,
+    ),
+    inbox: connection.prepare(
+      `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
+       WHERE id = ? AND used = 0 ORDER BY inbox.number`,
+    ),
+    deleteEntries: connection.prepare("DELETE FROM entries WHERE place BETWEEN (? << 32) AND (? << 32) + 0xFFFFFFFF"),
+    delete: connection.prepare("DELETE FROM runs WHERE number = ?"),
+  } satisfies Record<string, Statement>;
+}

@@ -1,0 +1,121 @@
+/**
+ * The one interface between a run and the place where its journal lives. A store keeps plain data and decides
+ * nothing about replay. Every method either resolves after the effect is durable or rejects without an effect.
+ */
+import type { Entry } from "../journal/entry.js";
+
+/** Life of a run as the store records it. `stalled` is a report of a living process, never stored. */
+export type StoredStatus = "running" | "waiting" | "completed" | "failed" | "cancelled";
+
+/** The process that extends a run. */
+export interface Owner {
+  /** Unique for each `Stepmark` instance. */
+  token: string;
+  host: string;
+  pid: number;
+  /** When the process started, in the platform's own unit; together with `pid` it tells a reused pid apart. */
+  processStart: string;
+}
+
+export interface RunRecord {
+  id: string;
+  workflow: string;
+  status: StoredStatus;
+  /** Encoded input. */
+  input: string;
+  /** Fingerprint of the input, to compare a second `start` with the first. */
+  inputPrint: string;
+  /** Encoded output of a completed run. */
+  output?: string;
+  /** Encoded error of a failed run. */
+  error?: string;
+  /** Keys of the failed steps that failed the run; the next resume runs them again. */
+  culprits?: string[];
+  /** Keys of recorded calls that nobody had asked for when the run last ended. */
+  orphans?: string[];
+  /** Keys of calls that were answered from the record although their text had changed. */
+  edited?: string[];
+  /** Key scheme that minted the run's keys. */
+  scheme: number;
+  /** Number of the current or last ownership; each append carries it. 0: never owned. */
+  fence: number;
+  owner?: Owner;
+  /** Milliseconds since the epoch until which the owner of another machine counts as alive. */
+  leaseUntil?: number;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt">;
+
+/** What an append may change in the run's record, in the same transaction as its entries. */
+export interface RunChange {
+  status?: StoredStatus;
+  /** `null` clears the field. */
+  output?: string | null;
+  error?: string | null;
+  culprits?: string[] | null;
+  orphans?: string[] | null;
+  edited?: string[] | null;
+  /** Inbox numbers that these entries use up. */
+  consume?: number[];
+  /** Give up ownership with this append. */
+  release?: boolean;
+}
+
+/** A message to a run that no entry has used yet: an answer given from any process. */
+export interface Message {
+  /** Order of arrival within the run, from 1. */
+  number: number;
+  /** The wait's name or replay key, as the sender gave it. */
+  target: string;
+  /** Encoded value. */
+  value: string;
+  at: number;
+}
+
+export interface ListFilter {
+  status?: StoredStatus | StoredStatus[];
+  workflow?: string;
+  /** At most this many, newest first. */
+  limit?: number;
+}
+
+export type Claim = { claimed: true; run: RunRecord } | { claimed: false; owner: Owner };
+
+export interface Store {
+  /** Creates the run unless the id exists; returns the run as it then is. */
+  create(run: NewRun): Promise<{ created: boolean; run: RunRecord }>;
+  read(id: string): Promise<RunRecord | undefined>;
+  list(filter: ListFilter): Promise<RunRecord[]>;
+  /** Entries in order of `seq`, those after `after` (default 0: all). */
+  entries(id: string, after?: number): Promise<Entry[]>;
+  /**
+   * Makes `owner` the run's owner under a new fence, if nobody owns it, or its owner is dead as `isDead` says.
+   * Rejects with RunNotFoundError for an unknown id.
+   */
+  claim(id: string, owner: Owner, isDead: (owner: Owner, leaseUntil: number) => boolean, lease: Lease): Promise<Claim>;
+  /** Prolongs the leases that `fences` (run id to fence) still hold; returns the ids that no longer do. */
+  renew(fences: ReadonlyMap<string, number>, lease: Lease): Promise<string[]>;
+  /**
+   * Appends entries and changes the run's record in one transaction. Rejects with StaleOwnerError, and without
+   * effect, if `fence` is not the run's current one or the run has no owner. Appends made in one tick may be
+   * committed together; they take effect in call order.
+   */
+  append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void>;
+  /** Puts a message into the run's inbox. Rejects with RunNotFoundError for an unknown id. */
+  post(id: string, message: Omit<Message, "number">): Promise<Message>;
+  /** Unused messages in order of arrival. */
+  inbox(id: string): Promise<Message[]>;
+  /** Calls `listener` with a run's id after a message was posted through this very store object; returns the way to stop. */
+  onPost(listener: (id: string) => void): () => void;
+  /** Removes the run with its journal and inbox. */
+  delete(id: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A lease's clock readings, in milliseconds since the epoch. */
+export interface Lease {
+  now: number;
+  until: number;
+}

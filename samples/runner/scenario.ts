@@ -1,0 +1,25 @@
+/** What a scenario is: a workflow, what happens to its processes, and what must come of it. */
+import type { AnyWorkflow, StepmarkOptions } from "stepmark";
+
+export interface Scenario {
+  /** As it is listed, for instance `B4`; where one scenario has several rows, `A8 concurrent`. */
+  id: string;
+  what: string;
+  /** What each of the scenario's processes runs; a scenario without one has a `script`. */
+  workflow?: AnyWorkflow;
+  input?: unknown;
+  /** Options of the `Stepmark` in each process; the default is the SQLite file `./.stepmark/runs.db`. */
+  options?: () => StepmarkOptions;
+  /** For scenarios that start and resume within one process. */
+  script?: () => Promise<Outcome>;
+  /** Starts, kills and resumes the processes. */
+  play(id: string): Promise<Outcome>;
+  expected: Outcome;
+}
+
+/** What a scenario came to, seen from outside of the journal. */
+export interface Outcome {
+  result: unknown;
+  /** The step bodies that ran in each process, in the order in which they began. */
+  bodies: string[][];
+}

@@ -1,0 +1,348 @@
+/** What every store does alike. A new store is put through this suite first; see `runtime/stores/store.ts`. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { RunNotFoundError, StaleOwnerError, StoreError } from "../../runtime/errors.js";
+import type { Entry } from "../../runtime/journal/entry.js";
+import type { Lease, NewRun, Owner, RunRecord, Store } from "../../runtime/stores/store.js";
+
+export const lease: Lease = { now: 1_000, until: 2_000 };
+export const alive = (): boolean => false;
+export const dead = (): boolean => true;
+
+export const newRun = (id: string, more: Partial<NewRun> = {}): NewRun => ({
+  id,
+  workflow: "fulfil",
+  input: "[1]",
+  inputPrint: "[1]",
+  scheme: 1,
+  createdAt: 500,
+  ...more,
+});
+
+export const owner = (token: string): Owner => ({ token, host: "h", pid: 1, processStart: "s" });
+
+export const entry = (seq: number, more: Partial<Entry> = {}): Entry => ({
+  seq,
+  key: `fulfil/step~${seq}`,
+  kind: "step",
+  state: "done",
+  value: `[${seq}]`,
+  attempt: 1,
+  startedAt: 600,
+  endedAt: 700 + seq,
+  ...more,
+});
+
+/** Creates a run and owns it; returns the fence. */
+export async function owned(store: Store, id: string, token = "a"): Promise<number> {
+  await store.create(newRun(id));
+  const claim = await store.claim(id, owner(token), dead, lease);
+  if (!claim.claimed) throw new Error("not claimed");
+  return claim.run.fence;
+}
+
+/** Puts a store through the suite. `open` gives an empty one. */
+export function describeStore(name: string, open: () => Promise<Store>): void {
+  describe(`${name} behaves as every store:`, () => {
+    let store: Store;
+    beforeEach(async () => {
+      store = await open();
+    });
+    afterEach(async () => {
+      await store.close();
+    });
+    const read = async (id: string): Promise<RunRecord> => (await store.read(id))!;
+    const seqs = async (id: string, after?: number): Promise<number[]> =>
+      (await store.entries(id, after)).map(({ seq }) => seq);
+
+    it("creates a run once, and gives the one that is there", async () => {
+      const first = await store.create(newRun("r"));
+      expect(first).toEqual({
+        created: true,
+        run: { ...newRun("r"), status: "running", fence: 0, updatedAt: 500 },
+      });
+      const second = await store.create(newRun("r", { workflow: "other", input: "[2]" }));
+      expect(second).toEqual({ created: false, run: first.run });
+      expect(await store.read("r")).toEqual(first.run);
+      expect(await store.read("none")).toBeUndefined();
+    });
+
+    it("keeps any text in ids and values", async () => {
+      for (const id of ["", "a'b\"c", "ü/🎉", "%_", "x".repeat(500)]) {
+        const fence = await owned(store, id);
+        await store.append(id, fence, [entry(1, { key: `${id}\u0000\ud800`, value: "\u2028'" })]);
+        expect((await read(id)).id).toBe(id);
+        expect(await store.entries(id)).toEqual([entry(1, { key: `${id}\u0000\ud800`, value: "\u2028'" })]);
+      }
+    });
+
+    it("lists newest first, by status, by workflow, up to a limit", async () => {
+      await store.create(newRun("old", { createdAt: 1 }));
+      await store.create(newRun("new", { createdAt: 3, workflow: "other" }));
+      await store.create(newRun("middle", { createdAt: 2 }));
+      await store.create(newRun("middle too", { createdAt: 2 }));
+      await store.append("new", await owned(store, "new"), [], { status: "waiting" });
+      await store.append("old", await owned(store, "old"), [], { status: "failed" });
+      const ids = async (filter: Parameters<Store["list"]>[0]) => (await store.list(filter)).map(({ id }) => id);
+      expect(await ids({})).toEqual(["new", "middle too", "middle", "old"]);
+      expect(await ids({ limit: 2 })).toEqual(["new", "middle too"]);
+      expect(await ids({ limit: 0 })).toEqual([]);
+      expect(await ids({ status: "running" })).toEqual(["middle too", "middle"]);
+      expect(await ids({ status: ["waiting", "failed"] })).toEqual(["new", "old"]);
+      expect(await ids({ status: [] })).toEqual([]);
+      expect(await ids({ workflow: "fulfil", status: ["failed", "running"], limit: 2 })).toEqual([
+        "middle too",
+        "middle",
+      ]);
+      expect((await store.list({ status: "waiting" }))[0]).toEqual(await store.read("new"));
+    });
+
+    it("appends entries and gives them back in order, whole", async () => {
+      const fence = await owned(store, "r");
+      const full = entry(2, {
+        args: "[1]",
+        site: { module: "m.ts", moduleText: "t", container: "f>g", anchor: "step~1", line: 3, text: "x" },
+        chain: "c",
+        within: "w",
+        causes: ["k"],
+        name: "n",
+        due: 5,
+        modules: [["m.ts", "t"]],
+      });
+      await store.append("r", fence, [entry(1)]);
+      await store.append("r", fence, [full, entry(3)]);
+      expect(await store.entries("r")).toEqual([entry(1), full, entry(3)]);
+      expect(await seqs("r", 2)).toEqual([3]);
+      expect(await seqs("r", 3)).toEqual([]);
+      expect(await seqs("none")).toEqual([]);
+    });
+
+    it("takes appends of one tick in call order, also for several runs", async () => {
+      const [a, b] = [await owned(store, "a"), await owned(store, "b")];
+      const acknowledged: string[] = [];
+      const note = (what: string) => () => acknowledged.push(what);
+      await Promise.all([
+        store.append("a", a, [entry(1)]).then(note("a1")),
+        store.append("b", b, [entry(1)]).then(note("b1")),
+        store.append("a", a, [entry(2), entry(3)]).then(note("a2")),
+        store.append("a", a, [], { status: "completed", output: "[3]", release: true }).then(note("a3")),
+        store.append("b", b, [entry(2)]).then(note("b2")),
+      ]);
+      expect(acknowledged).toEqual(["a1", "b1", "a2", "a3", "b2"]);
+      expect(await seqs("a")).toEqual([1, 2, 3]);
+      expect(await seqs("b")).toEqual([1, 2]);
+      expect((await read("a")).status).toBe("completed");
+    });
+
+    it("refuses what would leave a gap or write a number twice, and goes on", async () => {
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)]);
+      const refused = [[entry(1)], [entry(3)], [entry(2), entry(4)], [entry(2), entry(2)]];
+      for (const entries of refused) {
+        await expect(store.append("r", fence, entries, { status: "failed" })).rejects.toBeInstanceOf(StoreError);
+      }
+      await expect(store.append("r", fence, [entry(2)])).resolves.toBeUndefined();
+      expect(await seqs("r")).toEqual([1, 2]);
+      expect((await read("r")).status).toBe("running");
+    });
+
+    it("changes the run's record with an append, and only what was asked", async () => {
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)], { status: "failed", error: "[e]", culprits: ["k1", "k2"] });
+      expect(await read("r")).toMatchObject({
+        status: "failed",
+        error: "[e]",
+        culprits: ["k1", "k2"],
+        updatedAt: 701,
+        fence,
+        owner: owner("a"),
+        leaseUntil: lease.until,
+      });
+      await store.append("r", fence, [], { status: "running" });
+      expect(await read("r")).toMatchObject({ status: "running", error: "[e]", culprits: ["k1", "k2"] });
+      await store.append("r", fence, [], { error: null, culprits: null, output: "[o]" });
+      const run = await read("r");
+      expect([run.status, run.error, run.culprits, run.output]).toEqual(["running", undefined, undefined, "[o]"]);
+      await store.append("r", fence, [], { output: null, culprits: [] });
+      expect(await read("r")).toMatchObject({ culprits: [] });
+      expect((await read("r")).output).toBeUndefined();
+    });
+
+    it("I8: gives a run to one owner, until that one is dead or lets go", async () => {
+      await store.create(newRun("r"));
+      const asked: unknown[] = [];
+      const first = await store.claim("r", owner("a"), () => expect.fail("nobody to ask about"), lease);
+      expect(first).toMatchObject({
+        claimed: true,
+        run: { fence: 1, owner: owner("a"), leaseUntil: 2_000, updatedAt: 1_000 },
+      });
+      const isAlive = (...given: unknown[]): boolean => {
+        asked.push(given);
+        return false;
+      };
+      expect(await store.claim("r", owner("b"), isAlive, lease)).toEqual({ claimed: false, owner: owner("a") });
+      expect(asked).toEqual([[owner("a"), 2_000]]);
+      expect(await read("r")).toMatchObject({ fence: 1, owner: owner("a") });
+      const later: Lease = { now: 3_000, until: 4_000 };
+      expect(await store.claim("r", owner("b"), dead, later)).toMatchObject({
+        claimed: true,
+        run: { fence: 2, owner: owner("b"), leaseUntil: 4_000, updatedAt: 3_000 },
+      });
+      await store.append("r", 2, [entry(1)], { status: "waiting", release: true });
+      const free = await read("r");
+      expect([free.owner, free.leaseUntil, free.fence, free.status]).toEqual([undefined, undefined, 2, "waiting"]);
+      expect(await store.claim("r", owner("a"), alive, lease)).toMatchObject({
+        claimed: true,
+        run: { fence: 3, status: "waiting" },
+      });
+      await expect(store.claim("none", owner("a"), dead, lease)).rejects.toBeInstanceOf(RunNotFoundError);
+    });
+
+    it("I8: gives a run to one of many that claim it at once", async () => {
+      await store.create(newRun("r"));
+      const claims = await Promise.all(
+        ["a", "b", "c", "d"].map((token) => store.claim("r", owner(token), alive, lease)),
+      );
+      expect(claims.filter(({ claimed }) => claimed)).toHaveLength(1);
+    });
+
+    it("I8: refuses a stale owner's append without effect, and takes the others of that tick", async () => {
+      const stale = await owned(store, "r");
+      const other = await owned(store, "other");
+      await store.claim("r", owner("b"), dead, lease);
+      await store.post("r", { target: "t", value: "[v]", at: 1 });
+      const results = await Promise.allSettled([
+        store.append("other", other, [entry(1)]),
+        store.append("r", stale, [entry(1)]),
+        store.append("r", stale, [], { status: "completed", output: "[o]", release: true }),
+        store.append("r", stale, [entry(1)], { status: "failed", consume: [1] }),
+        store.append("r", stale, []),
+        store.append("r", stale + 1, [entry(1, { value: "[new]" })]),
+        store.append("other", other, [entry(2)]),
+        store.append("none", 1, [entry(1)]),
+      ]);
+      expect(results.map((each) => each.status[0]).join("")).toBe("frrrrffr");
+      for (const index of [1, 2, 3, 4, 7]) {
+        expect((results[index] as PromiseRejectedResult).reason).toBeInstanceOf(StaleOwnerError);
+      }
+      expect((await store.entries("r")).map(({ value }) => value)).toEqual(["[new]"]);
+      expect(await seqs("other")).toEqual([1, 2]);
+      expect(await read("r")).toMatchObject({ status: "running", owner: owner("b") });
+      expect(await store.inbox("r")).toHaveLength(1);
+    });
+
+    it("I8: refuses the owner that let go, in the same tick and later", async () => {
+      const fence = await owned(store, "r");
+      const results = await Promise.allSettled([
+        store.append("r", fence, [entry(1)], { release: true }),
+        store.append("r", fence, [entry(2)]),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+      await expect(store.append("r", fence, [entry(2)])).rejects.toBeInstanceOf(StaleOwnerError);
+      expect(await seqs("r")).toEqual([1]);
+    });
+
+    it("an append goes before a claim that is made after it", async () => {
+      const fence = await owned(store, "r");
+      const [appended, claim] = await Promise.allSettled([
+        store.append("r", fence, [entry(1)]),
+        store.claim("r", owner("b"), dead, lease),
+      ]);
+      expect([appended.status, claim.status]).toEqual(["fulfilled", "fulfilled"]);
+      expect(await seqs("r")).toEqual([1]);
+    });
+
+    it("renews the leases that are still held, and tells the others", async () => {
+      const held = await owned(store, "held");
+      const taken = await owned(store, "taken");
+      const released = await owned(store, "released");
+      await store.claim("taken", owner("b"), dead, lease);
+      await store.append("released", released, [], { release: true });
+      const fences = new Map([
+        ["held", held],
+        ["taken", taken],
+        ["released", released],
+        ["none", 1],
+      ]);
+      expect((await store.renew(fences, { now: 5_000, until: 6_000 })).sort()).toEqual(["none", "released", "taken"]);
+      expect((await read("held")).leaseUntil).toBe(6_000);
+      expect((await read("taken")).leaseUntil).toBe(2_000);
+      expect(await store.renew(new Map(), lease)).toEqual([]);
+    });
+
+    it("queues messages in order of arrival, each used once, and never counts back", async () => {
+      const fence = await owned(store, "r");
+      await store.create(newRun("other"));
+      expect(await store.post("r", { target: "approve", value: "[1]", at: 10 })).toEqual({
+        number: 1,
+        target: "approve",
+        value: "[1]",
+        at: 10,
+      });
+      await Promise.all(["[2]", "[3]"].map((value) => store.post("r", { target: "approve", value, at: 11 })));
+      await store.post("other", { target: "t", value: "[x]", at: 1 });
+      const inbox = async () => (await store.inbox("r")).map(({ number, value }) => [number, value]);
+      expect(await inbox()).toEqual([
+        [1, "[1]"],
+        [2, "[2]"],
+        [3, "[3]"],
+      ]);
+      await store.append("r", fence, [entry(1)], { consume: [1, 3] });
+      expect(await inbox()).toEqual([[2, "[2]"]]);
+      expect((await store.post("r", { target: "t", value: "[4]", at: 12 })).number).toBe(4);
+      expect((await store.inbox("other")).map(({ number }) => number)).toEqual([1]);
+      expect(await store.inbox("none")).toEqual([]);
+      await expect(store.post("none", { target: "t", value: "", at: 1 })).rejects.toBeInstanceOf(RunNotFoundError);
+    });
+
+    it("tells listeners of a message once it is there, until they stop", async () => {
+      await store.create(newRun("r"));
+      const heard: Array<[string, number]> = [];
+      const seen = new Promise<void>((resolve) => {
+        store.onPost((id) => {
+          void store.inbox(id).then((inbox) => {
+            heard.push([id, inbox.length]);
+            resolve();
+          });
+        });
+      });
+      const stop = store.onPost(() => expect.fail("stopped"));
+      stop();
+      await store.post("r", { target: "t", value: "[1]", at: 1 });
+      await seen;
+      expect(heard).toEqual([["r", 1]]);
+    });
+
+    it("deletes a run with its journal and messages, so that the id is free", async () => {
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)]);
+      await store.post("r", { target: "t", value: "[1]", at: 1 });
+      await store.delete("r");
+      await store.delete("none");
+      expect(await store.read("r")).toBeUndefined();
+      await expect(store.append("r", fence, [entry(2)])).rejects.toBeInstanceOf(StaleOwnerError);
+      expect((await store.create(newRun("r"))).created).toBe(true);
+      expect([await store.entries("r"), await store.inbox("r")]).toEqual([[], []]);
+    });
+
+    it("shares no object with its callers", async () => {
+      const own = owner("a");
+      const written = entry(1, { causes: ["k"], modules: [["m", "t"]] });
+      const culprits = ["k"];
+      await store.create(newRun("r"));
+      const { run } = (await store.claim("r", own, dead, lease)) as { run: RunRecord };
+      const appended = store.append("r", run.fence, [written], { culprits });
+      own.token = written.key = culprits[0] = "changed";
+      written.causes!.push("changed");
+      await appended;
+      run.owner!.token = "changed";
+      const [given] = await store.entries("r");
+      given!.modules![0]![0] = "changed";
+      const record = await read("r");
+      record.culprits!.push("changed");
+      record.owner!.pid = -1;
+      expect(await store.entries("r")).toEqual([entry(1, { causes: ["k"], modules: [["m", "t"]] })]);
+      expect(await read("r")).toMatchObject({ owner: owner("a"), culprits: ["k"] });
+      expect((await store.list({}))[0]).toEqual(await read("r"));
+    });
+  });
+}

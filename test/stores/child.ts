@@ -1,0 +1,71 @@
+/** Processes of their own that use the library as it is built, to be killed. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export interface Child {
+  process: ChildProcess;
+  /** The next line that it prints; undefined when it has ended. */
+  line(): Promise<string | undefined>;
+  /** What it wrote to its error output, after it has ended. */
+  ended(): Promise<{ code: number | null; errors: string }>;
+}
+
+export interface Stage {
+  /** Starts a module with `sqliteStore`, `thisProcess`, `isDead` and `args` (the strings given) in scope. */
+  start(source: string, ...args: string[]): Child;
+  remove(): void;
+}
+
+/** Builds the stores for plain Node, within this package, so that its dependencies are found. */
+export function stage(): Stage {
+  const root = here("../../node_modules/.cache");
+  mkdirSync(root, { recursive: true });
+  const folder = mkdtempSync(join(root, "stores-"));
+  buildSync({
+    entryPoints: [here("../../runtime/stores/sqlite.ts"), here("../../runtime/stores/owner.ts")],
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+  });
+  const children: ChildProcess[] = [];
+  let scripts = 0;
+  return {
+    start(source, ...args) {
+      const file = join(folder, `script${scripts++}.mjs`);
+      writeFileSync(
+        file,
+        `import { sqliteStore } from "./sqlite.mjs";
+         import { thisProcess, isDead } from "./owner.mjs";
+         const args = process.argv.slice(2);
+         ${source}`,
+      );
+      const child = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "pipe"] });
+      children.push(child);
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      let errors = "";
+      child.stderr.on("data", (part: Buffer) => {
+        errors += part.toString();
+      });
+      const closed = once(child, "close");
+      return {
+        process: child,
+        line: async () => (await lines.next()).value as string | undefined,
+        ended: async () => ({ code: (await closed)[0] as number | null, errors }),
+      };
+    },
+    remove() {
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

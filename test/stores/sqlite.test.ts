@@ -1,0 +1,421 @@
+/** The SQLite store: the suite with each driver, and what is the file's own. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { StaleOwnerError, StoreError } from "../../runtime/errors.js";
+import { isDead } from "../../runtime/stores/owner.js";
+import { type SqliteOptions, sqliteStore } from "../../runtime/stores/sqlite.js";
+import { type Connection, type DriverName, openDatabase } from "../../runtime/stores/sqlite-driver.js";
+import type { Store } from "../../runtime/stores/store.js";
+import { alive, dead, describeStore, entry, lease, newRun, owned, owner } from "./behaviour.js";
+import { type Stage, stage } from "./child.js";
+
+const folder = mkdtempSync(join(tmpdir(), "stepmark-sqlite-"));
+let files = 0;
+const newFile = (): string => join(folder, `runs${files++}.db`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Whether a driver loads here: Node may have no SQLite, and better-sqlite3 may be built for another Node. */
+const loads = (driver: DriverName): boolean => {
+  try {
+    openDatabase(":memory:", driver).close();
+    return true;
+  } catch {
+    return false;
+  }
+};
+const builtin = loads("node:sqlite");
+const drivers = (["node:sqlite", "better-sqlite3"] as const).filter(loads);
+it("there is a driver to test", () => expect(drivers).not.toEqual([]));
+
+for (const driver of drivers) {
+  describeStore(`sqliteStore (${driver})`, async () => sqliteStore(newFile(), { driver }));
+}
+describeStore("sqliteStore in memory", async () => sqliteStore(":memory:"));
+
+/** A driver that notes what is executed, and may be told to fail. */
+function watched(prepare: (connection: Connection) => void = () => {}) {
+  const watch = { executed: [] as string[], fail: undefined as ((sql: string) => void) | undefined };
+  const driver: SqliteOptions["driver"] = (path) => {
+    const connection = openDatabase(path);
+    prepare(connection);
+    return {
+      prepare: (sql) => connection.prepare(sql),
+      close: () => connection.close(),
+      exec(sql) {
+        watch.executed.push(sql);
+        watch.fail?.(sql);
+        connection.exec(sql);
+      },
+    };
+  };
+  return { watch, driver };
+}
+
+const failure = async (of: Promise<unknown>): Promise<StoreError> => {
+  const error = await of.then(
+    () => expect.fail("did not fail"),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(StoreError);
+  return error as StoreError;
+};
+
+describe.each(drivers)("the file (%s)", (driver) => {
+  it("is made with its folder on first use, and keeps runs over processes", async () => {
+    const path = join(folder, `deep/${driver.replace(":", "-")}/er/runs.db`);
+    const store = sqliteStore(path, { driver });
+    expect(existsSync(path)).toBe(false);
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1), entry(2)], { status: "waiting", culprits: ["k"] });
+    await store.post("r", { target: "t", value: "[1]", at: 1 });
+    const before = await store.read("r");
+    await store.close();
+    const again = sqliteStore(path, { driver });
+    expect(await again.read("r")).toEqual(before);
+    expect(await again.entries("r")).toEqual([entry(1), entry(2)]);
+    expect(await again.inbox("r")).toEqual([{ number: 1, target: "t", value: "[1]", at: 1 }]);
+    await again.append("r", fence, [entry(3)]);
+    await again.close();
+  });
+
+  it("says that it is no database", async () => {
+    const path = newFile();
+    writeFileSync(path, "this is a text, and a long one at that. ".repeat(50));
+    const store = sqliteStore(path, { driver });
+    const error = await failure(store.create(newRun("r")));
+    expect(error.message).toContain(path);
+    expect(error.message).toMatch(/not a database/);
+    expect(error.cause).toBeInstanceOf(Error);
+    await failure(store.read("r"));
+    expect(readFileSync(path, "utf8")).toMatch(/^this is a text/);
+    await failure(sqliteStore(join(path, "runs.db"), { driver }).list({}));
+    await failure(sqliteStore(folder, { driver }).list({}));
+  });
+
+  it("says that it is of a newer version, or another program's", async () => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    await store.create(newRun("r"));
+    await store.close();
+    const newer = openDatabase(path, driver);
+    newer.exec("PRAGMA user_version = 99");
+    newer.close();
+    expect((await failure(sqliteStore(path, { driver }).read("r"))).message).toMatch(/newer version.*99.*install/);
+
+    const foreign = newFile();
+    const connection = openDatabase(foreign, driver);
+    connection.exec("CREATE TABLE runs (a)");
+    connection.close();
+    expect((await failure(sqliteStore(foreign, { driver }).read("r"))).message).toMatch(/another program/);
+  });
+
+  it("may be made by two at once", async () => {
+    const path = newFile();
+    const other = sqliteStore(path, { driver });
+    let created: Promise<unknown> | undefined;
+    const late = sqliteStore(path, {
+      driver: (file) => {
+        const connection = openDatabase(file, driver);
+        return {
+          prepare: (sql) => connection.prepare(sql),
+          close: () => connection.close(),
+          exec(sql) {
+            if (sql === "BEGIN IMMEDIATE") created ??= other.create(newRun("first"));
+            connection.exec(sql);
+          },
+        };
+      },
+    });
+    await late.create(newRun("second"));
+    await created;
+    expect((await late.list({})).map(({ id }) => id).sort()).toEqual(["first", "second"]);
+    await late.close();
+    await other.close();
+  });
+
+  it("I8: two handles on it are two owners, and the fence tells them apart", async () => {
+    const path = newFile();
+    const [a, b] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
+    const fence = await owned(a, "r");
+    await a.append("r", fence, [entry(1)]);
+    expect(await b.claim("r", owner("b"), alive, lease)).toEqual({ claimed: false, owner: owner("a") });
+    expect(await b.entries("r")).toEqual([entry(1)]);
+    expect(await b.claim("r", owner("b"), dead, lease)).toMatchObject({ claimed: true });
+    const [stale, current] = await Promise.allSettled([
+      a.append("r", fence, [entry(2)]),
+      b.append("r", fence + 1, [entry(2)]),
+    ]);
+    expect(stale).toMatchObject({ status: "rejected", reason: expect.any(StaleOwnerError) });
+    expect(current.status).toBe("fulfilled");
+    expect(await a.entries("r")).toHaveLength(2);
+    await b.post("r", { target: "t", value: "[1]", at: 1 });
+    expect(await a.inbox("r")).toHaveLength(1);
+    await a.close();
+    await b.close();
+  });
+
+  it("has a view for people who look into it", async () => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    await store.append("r", await owned(store, "r"), [entry(1)]);
+    const connection = openDatabase(path, driver);
+    expect(connection.prepare("SELECT run, key, kind, state FROM journal").get()).toMatchObject({
+      run: "r",
+      key: "fulfil/step~1",
+      kind: "step",
+      state: "done",
+    });
+    connection.close();
+    await store.close();
+  });
+
+  it("refuses everything after close, which takes what was appended before", async () => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    const fence = await owned(store, "r");
+    const last = store.append("r", fence, [entry(1)]);
+    await store.close();
+    await last;
+    // The log goes when the last connection does: none was opened again for the append.
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    await store.close();
+    const calls = [
+      store.create(newRun("s")),
+      store.read("r"),
+      store.list({}),
+      store.entries("r"),
+      store.claim("r", owner("b"), dead, lease),
+      store.renew(new Map([["r", fence]]), lease),
+      store.renew(new Map(), lease),
+      store.append("r", fence, [entry(2)]),
+      store.post("r", { target: "t", value: "", at: 1 }),
+      store.inbox("r"),
+      store.delete("r"),
+    ];
+    for (const call of calls) expect((await failure(call)).message).toContain("closed");
+    const again = sqliteStore(path, { driver });
+    expect(await again.entries("r")).toEqual([entry(1)]);
+    await again.close();
+    await sqliteStore(newFile(), { driver }).close();
+  });
+});
+
+describe("group commit", () => {
+  const commits = (executed: readonly string[]): number => executed.filter((sql) => sql === "COMMIT").length;
+
+  it("is one transaction a tick, over all runs", async () => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver });
+    const fences = [];
+    for (let run = 0; run < 10; run++) fences.push(await owned(store, `r${run}`));
+    for (let tick = 0; tick < 3; tick++) {
+      watch.executed = [];
+      await Promise.all(fences.map((fence, run) => store.append(`r${run}`, fence, [entry(tick + 1)])));
+      expect(watch.executed).toEqual(["BEGIN IMMEDIATE", "COMMIT"]);
+    }
+    await store.close();
+  });
+
+  it("acknowledges after the commit, and only then", async () => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver });
+    const fence = await owned(store, "r");
+    watch.executed = [];
+    let seen = -1;
+    const appended = [1, 2].map((seq) =>
+      store.append("r", fence, [entry(seq)]).then(() => {
+        seen = commits(watch.executed);
+      }),
+    );
+    await Promise.resolve();
+    expect(seen).toBe(-1);
+    await Promise.all(appended);
+    expect(seen).toBe(1);
+    await store.close();
+  });
+
+  it("goes before a claim that follows in the same tick", async () => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver });
+    const fence = await owned(store, "r");
+    watch.executed = [];
+    await Promise.all([
+      store.append("r", fence, [entry(1)], {}),
+      store.claim("r", owner("b"), dead, lease),
+      store.append("r", fence + 1, [entry(2)], {}),
+    ]);
+    expect(commits(watch.executed)).toBe(3);
+    expect(await store.entries("r")).toHaveLength(2);
+    await store.close();
+  });
+});
+
+describe("a store that fails", () => {
+  const both = (store: Store, a: number, b: number) =>
+    Promise.allSettled([
+      store.append("a", a, [entry(1)]),
+      store.append("b", b, [entry(1)], { status: "completed", consume: [1], release: true }),
+    ]);
+
+  it.each(["BEGIN IMMEDIATE", "COMMIT"])("at %s refuses the whole batch and writes nothing", async (at) => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver });
+    const [a, b] = [await owned(store, "a"), await owned(store, "b")];
+    await store.post("b", { target: "t", value: "[1]", at: 1 });
+    const cause = new Error("disk I/O error");
+    watch.fail = (sql) => {
+      if (sql === at) throw cause;
+    };
+    for (const result of await both(store, a, b)) {
+      expect(result).toMatchObject({ status: "rejected", reason: { code: "STORE", cause } });
+    }
+    await failure(store.claim("a", owner("b"), dead, lease));
+    watch.fail = undefined;
+    expect([await store.entries("a"), await store.entries("b")]).toEqual([[], []]);
+    expect(await store.read("b")).toMatchObject({ status: "running", fence: b, owner: owner("a") });
+    expect(await store.inbox("b")).toHaveLength(1);
+    for (const result of await both(store, a, b)) expect(result.status).toBe("fulfilled");
+    await store.close();
+  });
+
+  it("for want of space refuses the batch, and takes appends again when there is space", async () => {
+    let connection: Connection | undefined;
+    const { driver } = watched((opened) => {
+      connection = opened;
+    });
+    const store = sqliteStore(newFile(), { driver });
+    const [a, b] = [await owned(store, "a"), await owned(store, "b")];
+    const pages = (connection!.prepare("PRAGMA page_count").get() as { page_count: number }).page_count;
+    connection!.exec(`PRAGMA max_page_count = ${pages + 2}`);
+    const large = entry(1, { value: "x".repeat(100_000) });
+    const full = await Promise.allSettled([store.append("a", a, [entry(1)]), store.append("b", b, [large])]);
+    for (const result of full) {
+      const { reason } = result as PromiseRejectedResult;
+      expect(reason).toBeInstanceOf(StoreError);
+      expect((reason as StoreError).message).toMatch(/full/);
+    }
+    await failure(store.append("b", b, [large]));
+    expect(await store.entries("a")).toEqual([]);
+    connection!.exec("PRAGMA max_page_count = 100000");
+    await Promise.all([store.append("a", a, [entry(1)]), store.append("b", b, [large])]);
+    expect(await store.entries("b")).toEqual([large]);
+    await store.close();
+  });
+
+  it("because another process holds the lock says so, and works once it is free", async () => {
+    const path = newFile();
+    const { watch, driver } = watched();
+    const store = sqliteStore(path, { driver });
+    const fence = await owned(store, "r");
+    let connection: Connection | undefined = openDatabase(path);
+    const impatient = sqliteStore(path, {
+      driver: (file) => {
+        const opened = openDatabase(file);
+        return {
+          prepare: (sql) => opened.prepare(sql),
+          close: () => opened.close(),
+          exec: (sql) => opened.exec(sql.replace(/busy_timeout = \d+/, "busy_timeout = 0")),
+        };
+      },
+    });
+    expect(watch.executed.join()).toContain("busy_timeout = 5000");
+    connection.exec("BEGIN IMMEDIATE");
+    expect((await failure(impatient.append("r", fence, [entry(1)]))).message).toMatch(/locked/);
+    expect(await impatient.entries("r")).toEqual([]);
+    connection.exec("ROLLBACK");
+    connection.close();
+    connection = undefined;
+    await impatient.append("r", fence, [entry(1)]);
+    await impatient.close();
+    await store.close();
+  });
+});
+
+describe("over processes", () => {
+  let children: Stage;
+  beforeAll(() => {
+    children = stage();
+  });
+  afterAll(() => children.remove());
+
+  const claimAndAppend = `
+    const store = sqliteStore(args[0]);
+    const { run } = await store.claim("r", thisProcess("child"), () => true, { now: Date.now(), until: Date.now() + 1e9 });
+    const entry = (seq) => ({ seq, key: "k" + seq, kind: "step", state: "done", attempt: 1, startedAt: 1, endedAt: 2 });
+    for (let seq = 1; ; seq++) {
+      await store.append("r", run.fence, [entry(seq)]);
+      console.log(seq);
+    }`;
+
+  it("I4, I8: a killed owner is dead at once, and what it saw acknowledged is there", async () => {
+    const path = newFile();
+    const store = sqliteStore(path);
+    await store.create(newRun("r"));
+    const child = children.start(claimAndAppend, path);
+    let acknowledged = 0;
+    while (acknowledged < 20) acknowledged = Number(await child.line());
+    const now = Date.now();
+    const look = (owner: Parameters<typeof isDead>[0], until: number): boolean => isDead(owner, until, now);
+    expect(await store.claim("r", owner("b"), look, lease)).toMatchObject({
+      claimed: false,
+      owner: { token: "child", pid: child.process.pid },
+    });
+    child.process.kill("SIGKILL");
+    await child.ended();
+    for (let line = await child.line(); line !== undefined; line = await child.line()) acknowledged = Number(line);
+    expect(await store.claim("r", owner("b"), look, lease)).toMatchObject({ claimed: true, run: { fence: 2 } });
+    const seqs = (await store.entries("r")).map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    expect(seqs.length).toBeGreaterThanOrEqual(acknowledged);
+    await store.close();
+  });
+
+  it("I8: many that open a new file at once share it, and one of them gets the run", async () => {
+    const path = newFile();
+    const script = `
+      const start = new Promise((resolve) => process.stdin.once("data", resolve));
+      console.log("ready");
+      await start;
+      process.stdin.destroy();
+      const store = sqliteStore(args[0]);
+      await store.create({ id: "r", workflow: "w", input: "[]", inputPrint: "[]", scheme: 1, createdAt: 1 });
+      const claim = await store.claim("r", thisProcess("t"), () => false, { now: 1, until: 2 });
+      for (let i = 0; i < 20; i++) await store.post("r", { target: "t", value: "[]", at: i });
+      console.log(claim.claimed);
+      await store.close();`;
+    const started = Array.from({ length: 6 }, () => children.start(script, path));
+    for (const child of started) expect(await child.line()).toBe("ready");
+    for (const child of started) child.process.stdin!.write("go");
+    const claimed = [];
+    for (const child of started) {
+      claimed.push(await child.line());
+      expect(await child.ended()).toEqual({ code: 0, errors: "" });
+    }
+    expect(claimed.filter((each) => each === "true")).toHaveLength(1);
+    const store = sqliteStore(path);
+    expect((await store.inbox("r")).map(({ number }) => number)).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
+    await store.close();
+  });
+
+  it("loads a driver when a store is used, without a warning, and other warnings stay", async () => {
+    const child = children.start(
+      `import { createRequire } from "node:module";
+       const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes("better-sqlite3"));
+       const store = sqliteStore(args[0]);
+       console.log(loaded());
+       await store.list({});
+       console.log(loaded());
+       await store.close();
+       process.emitWarning("another", "ExperimentalWarning");`,
+      newFile(),
+    );
+    expect(await child.line()).toBe("false");
+    expect(await child.line()).toBe(String(!builtin));
+    const { code, errors } = await child.ended();
+    expect(code).toBe(0);
+    expect(errors).toMatch(/ExperimentalWarning: another/);
+    expect(errors).not.toMatch(/sqlite/i);
+  });
+});

@@ -1,0 +1,43 @@
+/** Finds the edit of a node by the node's original position, which transformers before this one have kept. */
+import type ts from "typescript";
+import type { CallEdit, ChainEdit, FunctionEdit, LoopEdit, Plan, Span, WrapEdit } from "../plan/shape.js";
+import { isFunctionNode, isLoop, type TypeScript } from "../plan/syntax.js";
+
+export interface Edits {
+  call(node: ts.CallExpression | ts.NewExpression): CallEdit | undefined;
+  chain(node: ts.Node): ChainEdit | undefined;
+  loop(node: ts.IterationStatement): LoopEdit | undefined;
+  function(node: ts.Node): FunctionEdit | undefined;
+  wrap(node: ts.Expression): WrapEdit | undefined;
+  /** Whether a node is the one that a span of the plan means, if it is of the right kind. */
+  isAt(node: ts.Node, span: Span): boolean;
+}
+
+export function indexEdits(ts: TypeScript, plan: Plan): Edits {
+  const calls = bySpan(plan.calls);
+  const chains = bySpan(plan.chains);
+  const loops = bySpan(plan.loops);
+  const functions = bySpan(plan.functions);
+  const wraps = bySpan(plan.wraps);
+  const find = <T>(edits: ReadonlyMap<string, T>, node: ts.Node): T | undefined => {
+    if (edits.size === 0) return undefined;
+    const original = ts.getOriginalNode(node);
+    return original.pos < 0 || original.kind !== node.kind ? undefined : edits.get(key(original));
+  };
+  return {
+    call: (node) => find(calls, node),
+    chain: (node) => (ts.isOptionalChain(node) && !ts.isNonNullExpression(node) ? find(chains, node) : undefined),
+    loop: (node) => (isLoop(ts, node) ? find(loops, node) : undefined),
+    function: (node) => (isFunctionNode(ts, node) ? find(functions, node) : undefined),
+    wrap: (node) => find(wraps, node),
+    isAt: (node, span) => key(ts.getOriginalNode(node)) === key(span),
+  };
+}
+
+function bySpan<T extends Span>(edits: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(edits.map((edit) => [key(edit), edit]));
+}
+
+function key({ pos, end }: Span): string {
+  return `${pos}:${end}`;
+}

@@ -1,0 +1,135 @@
+/** Loops that count their iterations. */
+import type ts from "typescript";
+import type { LoopEdit, MovedHead } from "../plan/shape.js";
+import { isLoop, type TypeScript } from "../plan/syntax.js";
+import { constant, frameNode } from "./build.js";
+import type { Applying } from "./index.js";
+
+/** The loop that a statement is, with or without labels. */
+export function labelledLoop(ts: TypeScript, node: ts.Node): ts.IterationStatement | undefined {
+  let inner = node;
+  while (ts.isLabeledStatement(inner)) inner = inner.statement;
+  return isLoop(ts, inner) ? inner : undefined;
+}
+
+/**
+ * The block takes the labels in, so that they still stand at the loop.
+ *
+ * @example `a: for (const x of xs) f(x)` becomes
+ * `{ let $i1 = -1; a: for (const x of xs) { const $c1 = ++$i1; $1.call(1, [$c1], f, void 0, [x]) } }`
+ */
+export function applyLoop(applying: Applying, statement: ts.Statement, edit: LoopEdit): ts.Statement {
+  const { ts, factory } = applying;
+  const variables = [
+    factory.createVariableDeclaration(
+      edit.counter,
+      undefined,
+      undefined,
+      factory.createPrefixMinus(factory.createNumericLiteral(1)),
+    ),
+    ...(edit.keyed === undefined ? [] : [factory.createVariableDeclaration(edit.keyed.name)]),
+  ];
+  const list = factory.createVariableDeclarationList(variables, ts.NodeFlags.Let);
+  const block = factory.createBlock(
+    [factory.createVariableStatement(undefined, list), relabel(applying, statement, edit)],
+    true,
+  );
+  return ts.setTextRange(block, statement);
+}
+
+function relabel(applying: Applying, statement: ts.Statement, edit: LoopEdit): ts.Statement {
+  const { ts, factory } = applying;
+  if (!ts.isLabeledStatement(statement)) return loop(applying, statement as ts.IterationStatement, edit);
+  return factory.updateLabeledStatement(statement, statement.label, relabel(applying, statement.statement, edit));
+}
+
+function loop(applying: Applying, node: ts.IterationStatement, edit: LoopEdit): ts.Statement {
+  const { ts, factory } = applying;
+  const body = loopBody(applying, node, edit);
+  const visit = <T extends ts.Node>(part: T | undefined): T | undefined =>
+    part === undefined ? undefined : (applying.visit(part) as T);
+  if (ts.isForOfStatement(node) || ts.isForInStatement(node)) {
+    const binding = edit.moved.find((part) => part.kind === "binding");
+    const head = binding === undefined ? visit(node.initializer)! : declareItem(applying, binding.item);
+    if (ts.isForInStatement(node)) return factory.updateForInStatement(node, head, visit(node.expression)!, body);
+    return factory.updateForOfStatement(node, node.awaitModifier, head, iterable(applying, node, edit), body);
+  }
+  const stays = (kind: MovedHead["kind"]): boolean => edit.moved.every((part) => part.kind !== kind);
+  if (ts.isForStatement(node)) {
+    const test = stays("test") ? visit(node.condition) : undefined;
+    const update = stays("update") ? visit(node.incrementor) : undefined;
+    return factory.updateForStatement(node, visit(node.initializer), test, update, body);
+  }
+  if (!stays("test")) return replace(applying, node, factory.createForStatement(undefined, undefined, undefined, body));
+  if (ts.isDoStatement(node)) return factory.updateDoStatement(node, body, visit(node.expression)!);
+  const { expression } = node as ts.WhileStatement;
+  return factory.updateWhileStatement(node as ts.WhileStatement, visit(expression)!, body);
+}
+
+function iterable(applying: Applying, node: ts.ForOfStatement, edit: LoopEdit): ts.Expression {
+  const { factory } = applying;
+  const value = applying.expression(node.expression);
+  if (edit.keyed === undefined) return value;
+  return factory.createParenthesizedExpression(
+    factory.createAssignment(factory.createIdentifier(edit.keyed.name), value),
+  );
+}
+
+/** The iteration's constant, what moves here from the head, and the old body. */
+function loopBody(applying: Applying, node: ts.IterationStatement, edit: LoopEdit): ts.Block {
+  const { ts, factory } = applying;
+  const opening = [
+    iterationConstant(applying, edit),
+    ...edit.moved.flatMap((part) => movedPart(applying, node, edit, part)),
+  ];
+  const body = applying.visit(node.statement) as ts.Statement;
+  // What moved must not see the names that the old body declares.
+  if (edit.moved.length > 0 || !ts.isBlock(body)) {
+    return ts.setTextRange(factory.createBlock([...opening, body], true), node.statement);
+  }
+  const statements = factory.createNodeArray([...opening, ...body.statements]);
+  return factory.updateBlock(body, ts.setTextRange(statements, body.statements));
+}
+
+function iterationConstant({ ts, factory }: Applying, { constant: name, counter, keyed }: LoopEdit): ts.Statement {
+  const next = factory.createPrefixIncrement(factory.createIdentifier(counter));
+  if (keyed === undefined) return constant(factory, ts.NodeFlags.Const, name, next);
+  const itemKey = factory.createPropertyAccessExpression(frameNode(factory, keyed.frame), "itemKey");
+  const key = factory.createCallExpression(itemKey, undefined, [factory.createIdentifier(keyed.name), next]);
+  return constant(factory, ts.NodeFlags.Const, name, key);
+}
+
+function movedPart(applying: Applying, node: ts.IterationStatement, edit: LoopEdit, part: MovedHead): ts.Statement[] {
+  const { ts, factory } = applying;
+  if (part.kind === "binding") return [bindItem(applying, (node as ts.ForInOrOfStatement).initializer, part.item)];
+  const first = factory.createIdentifier(edit.constant);
+  if (part.kind === "update") {
+    const update = applying.expression((node as ts.ForStatement).incrementor!);
+    return [factory.createIfStatement(first, factory.createExpressionStatement(update))];
+  }
+  const test = ts.isForStatement(node) ? node.condition! : (node as ts.WhileStatement | ts.DoStatement).expression;
+  const fails = factory.createLogicalNot(factory.createParenthesizedExpression(applying.expression(test)));
+  const ends = part.after ? factory.createLogicalAnd(first, fails) : fails;
+  return [factory.createIfStatement(ends, factory.createBreakStatement())];
+}
+
+function declareItem({ ts, factory }: Applying, name: string): ts.VariableDeclarationList {
+  return factory.createVariableDeclarationList([factory.createVariableDeclaration(name)], ts.NodeFlags.Const);
+}
+
+/** What the head did with each item: declare variables by it, or assign it. */
+function bindItem(applying: Applying, head: ts.ForInitializer, item: string): ts.Statement {
+  const { ts, factory } = applying;
+  const value = factory.createIdentifier(item);
+  if (!ts.isVariableDeclarationList(head)) {
+    return factory.createExpressionStatement(factory.createAssignment(applying.expression(head), value));
+  }
+  const list = applying.visit(head) as ts.VariableDeclarationList;
+  const declaration = list.declarations[0]!;
+  const bound = factory.updateVariableDeclaration(declaration, declaration.name, undefined, undefined, value);
+  return factory.createVariableStatement(undefined, factory.updateVariableDeclarationList(list, [bound]));
+}
+
+function replace<T extends ts.Node>({ ts }: Applying, node: ts.Node, by: T): T {
+  return ts.setOriginalNode(ts.setTextRange(by, node), node);
+}

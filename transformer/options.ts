@@ -1,0 +1,74 @@
+/** The transformer's options, and which files they name. */
+import path from "node:path";
+
+export interface TransformOptions {
+  /** Files to transform although they do not import the library: globs, or folders and files, relative to `root`. */
+  include?: readonly string[];
+  /** Folder that module paths are relative to; by default that of the tsconfig. */
+  root?: string;
+  /** Path of the lock file; `false` for none. */
+  lock?: string | boolean;
+  /** Whether to report calls that cannot be given an identity. */
+  diagnostics?: boolean;
+}
+
+const ours = ["include", "root", "lock", "diagnostics"];
+/** What ts-patch and language services put into the same object. */
+const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases"];
+const misplaced = ["after", "afterDeclarations", "transformProgram"];
+
+/** @throws TypeError for a name that means nothing, or a value of the wrong type */
+export function readOptions(config: object): TransformOptions {
+  const given = config as Record<string, unknown>;
+  for (const name of Object.keys(given)) {
+    if (ours.includes(name) || foreign.includes(name)) continue;
+    if (misplaced.includes(name)) {
+      if (!given[name]) continue;
+      throw new TypeError(`stepmark/transformer has to run before TypeScript's own transformers: remove "${name}"`);
+    }
+    throw new TypeError(`stepmark/transformer has no option "${name}"; its options are ${ours.join(", ")}`);
+  }
+  const { include, root } = given;
+  if (include !== undefined && !(Array.isArray(include) && include.every((entry) => typeof entry === "string"))) {
+    throw new TypeError(`stepmark/transformer: "include" has to be a list of paths or globs`);
+  }
+  if (root !== undefined && typeof root !== "string") {
+    throw new TypeError(`stepmark/transformer: "root" has to be a path`);
+  }
+  return given;
+}
+
+/** A file's path as the site table names it: relative to the root, with forward slashes, in one Unicode form. */
+export function modulePath(root: string, fileName: string): string {
+  const relative = path.relative(root, path.resolve(root, fileName));
+  return relative.replaceAll("\\", "/").normalize("NFC");
+}
+
+/** Answers which module paths a list of globs and path prefixes names. */
+export function includes(patterns: readonly string[]): (module: string) => boolean {
+  const tests = patterns.map((pattern) =>
+    patternTest(pattern.replaceAll("\\", "/").replace(/^\.\//, "").normalize("NFC")),
+  );
+  return (module) => tests.some((test) => test.test(module));
+}
+
+/** `*` and `?` stay within a path's part, `**` does not, `{a,b}` are alternatives; a pattern also names what is below it. */
+function patternTest(pattern: string): RegExp {
+  const parts: Record<string, string> = {
+    "**/": "(?:.*/)?",
+    "**": ".*",
+    "*": "[^/]*",
+    "?": "[^/]",
+    "{": "(?:",
+    "}": ")",
+  };
+  const source = pattern.replace(/\/$/, "").replace(/\*\*\/|\*\*|[*?{}]|,|[.+^$()|[\]\\]/g, (sign, offset: number) => {
+    if (sign === ",") return isInBraces(pattern, offset) ? "|" : ",";
+    return parts[sign] ?? `\\${sign}`;
+  });
+  return new RegExp(`^${source}(?:/.*)?$`);
+}
+
+function isInBraces(pattern: string, offset: number): boolean {
+  return pattern.lastIndexOf("{", offset) > pattern.lastIndexOf("}", offset);
+}

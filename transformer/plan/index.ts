@@ -1,0 +1,259 @@
+/** The planner: from a source file's syntax to plain data that says how it is to be changed. */
+import type ts from "typescript";
+import { type Row, RowKind } from "../../runtime/scope/site-table.js";
+import { type Anchors, nameAnchors } from "./anchors.js";
+import { capturedBy, inlineBody } from "./captures.js";
+import { planChains } from "./chains.js";
+import { fingerprintsOf } from "./fingerprint.js";
+import { opensByParameter, restPosition } from "./generators.js";
+import { importsLibrary, LIBRARY, type Library, readLibrary } from "./library.js";
+import { planLoops } from "./loops.js";
+import { chooseNames, type Names } from "./names.js";
+import { findNeeds, type Needs } from "./needs.js";
+import { hasRoot, rootSource } from "./root.js";
+import { analyseScopes, type Scopes } from "./scopes.js";
+import type { CallEdit, CaptureGroup, FrameRef, FunctionEdit, Path, Plan, Self, Span, WrapEdit } from "./shape.js";
+import { type CallRecord, type FunctionRecord, type LoopPlace, type Survey, survey, type Zone } from "./survey.js";
+import { memberName, readSource, type Source, type TypeScript } from "./syntax.js";
+import { planTemps, type Temps } from "./temps.js";
+
+export type { Plan } from "./shape.js";
+
+export interface PlanOptions {
+  /** Path of the file relative to the root, with forward slashes. */
+  readonly path: string;
+  /** Whether the file is to be transformed although it does not import the library. */
+  readonly included: boolean;
+}
+
+/**
+ * Plans a file; undefined if it is left alone: a declaration file, one that neither imports the library nor is included,
+ * one that holds nothing to do, or one that has been transformed before.
+ */
+export function plan(ts: TypeScript, file: ts.SourceFile, { path, included }: PlanOptions): Plan | undefined {
+  if (file.isDeclarationFile || file.fileName.endsWith(".json")) return undefined;
+  // An escape in a module's name ("step\u006dark") hides it from a look at the text.
+  if (!included && !file.text.includes(LIBRARY) && !file.text.includes("\\")) return undefined;
+  const source = readSource(ts, file);
+  const scopes = analyseScopes(source);
+  if (!included && !importsLibrary(source, scopes)) return undefined;
+  const library = readLibrary(source, scopes);
+  if (isTransformed(source, library)) return undefined;
+  const found = survey(source, scopes, library);
+  const needs = findNeeds(found);
+  if (needs.rows.size === 0) return undefined;
+  return new Planning(source, scopes, library, found, needs).plan(path);
+}
+
+/** A file with our root function, or with a call of a library function's `at`, has been here before. */
+function isTransformed(source: Source, library: Library): boolean {
+  const { ts, file } = source;
+  if (hasRoot(ts, file)) return true;
+  if (!source.identifiers.has("at")) return false;
+  const callsAt = (node: ts.Node): boolean => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression } = node.expression;
+      if (memberName(ts, node.expression) === "at" && library.meaningOf(expression)?.kind === "export") return true;
+    }
+    return ts.forEachChild(node, callsAt) ?? false;
+  };
+  return callsAt(file);
+}
+
+/** The decisions about one file, made from what was found in it. */
+class Planning {
+  private readonly names: Names;
+  private readonly anchors: Anchors;
+  private readonly rowOf = new Map<FunctionRecord | CallRecord, number>();
+  private readonly rows: Row[] = [];
+  private readonly frameName = new Map<FunctionRecord, string>();
+  private readonly loopNumber: ReadonlyMap<LoopPlace["loop"], number>;
+  private readonly byParameter: ReadonlySet<FunctionRecord>;
+  private readonly temps: Temps;
+
+  constructor(
+    private readonly source: Source,
+    private readonly scopes: Scopes,
+    private readonly library: Library,
+    private readonly found: Survey,
+    private readonly needs: Needs,
+  ) {
+    this.names = chooseNames(source.identifiers);
+    this.anchors = nameAnchors(source, library, found);
+    this.loopNumber = new Map(
+      found.loops.filter((loop) => needs.loops.has(loop)).map((loop, index) => [loop, index + 1]),
+    );
+    this.byParameter = new Set([...needs.frames].filter((record) => opensByParameter(source, scopes, record)));
+    for (const record of found.functions) {
+      if (record.kind !== "module" && needs.frames.has(record)) {
+        this.frameName.set(record, this.names.frame(this.frameName.size + 1));
+      }
+    }
+    this.temps = planTemps(source, scopes, found.calls, this.names);
+  }
+
+  plan(path: string): Plan {
+    const fingerprints = fingerprintsOf(this.source);
+    this.writeRows(fingerprints.call);
+    const { module: text } = fingerprints;
+    return {
+      path,
+      text,
+      rows: this.rows,
+      root: {
+        name: this.names.root,
+        source: rootSource(this.names.root, path, text, this.rows, this.scopes.declares),
+      },
+      functions: this.planFunctions(),
+      loops: planLoops(this.source, this.library, this.needs, this.loopNumber, this.names, (record) =>
+        this.frameOf(record),
+      ),
+      calls: this.identities().map((call) => this.planCall(call)),
+      chains: planChains(this.temps),
+      wraps: this.planWraps(),
+    };
+  }
+
+  /** Sites and marked calls, in source order. */
+  private identities(): CallRecord[] {
+    return this.found.calls.filter((call) => call.role !== "none");
+  }
+
+  private writeRows(fingerprint: (node: ts.Node) => string): void {
+    const containerOf = (record: FunctionRecord | undefined): number => this.rowOf.get(record!) ?? -1;
+    for (const record of this.found.functions) {
+      if (!this.needs.rows.has(record)) continue;
+      if (record.kind !== "module") {
+        const { text, shared } = this.anchors.functions.get(record)!;
+        const kind = this.byParameter.has(record) ? RowKind.generator : RowKind.fn;
+        const line = this.lineOf(nameOf(record.node));
+        this.rowOf.set(record, this.rows.length);
+        this.rows.push(row(kind, text, containerOf(record.creator), line, shared, "", this.loopIds(record.creation)));
+      }
+      for (const call of record.calls) {
+        if (call.role === "none") continue;
+        const { text, shared } = this.anchors.calls.get(call)!;
+        const kind = call.role === "site" ? RowKind.site : RowKind.call;
+        const line = this.lineOf(calleeName(this.source.ts, call.node));
+        const loops = this.loopIds(call.loops);
+        this.rowOf.set(call, this.rows.length);
+        this.rows.push(row(kind, text, containerOf(record), line, shared, fingerprint(call.node), loops));
+      }
+    }
+  }
+
+  private loopIds(places: readonly LoopPlace[]): number[] {
+    return places.map(({ loop }) => this.loopNumber.get(loop)!);
+  }
+
+  private lineOf(node: ts.Node): number {
+    const { file } = this.source;
+    return file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
+  }
+
+  private pathOf(places: readonly LoopPlace[]): Path {
+    return places.map(({ loop, part }) => ({
+      constant: this.names.constant(this.loopNumber.get(loop)!),
+      previous: part === "update" || (part === "test" && this.source.ts.isDoStatement(loop.node)),
+    }));
+  }
+
+  /** The frame of a function, as code in its body reaches it. */
+  private frameOf(record: FunctionRecord): FrameRef {
+    const name = this.frameName.get(record);
+    return name === undefined ? { kind: "root", name: this.names.root } : { kind: "variable", name };
+  }
+
+  private enter(record: FunctionRecord): { outer: FrameRef; row: number; path: Path } {
+    return {
+      outer: this.frameOf(record.creator!),
+      row: this.rowOf.get(record)!,
+      path: this.pathOf(record.creation),
+    };
+  }
+
+  /** The frame of code that stands in a function: its own in the body, one opened on the spot in an initialiser. */
+  private frameAt(record: FunctionRecord, zone: Zone | undefined): FrameRef {
+    return zone === undefined ? this.frameOf(record) : { kind: "enter", ...this.enter(record) };
+  }
+
+  private planFunctions(): FunctionEdit[] {
+    const edits: FunctionEdit[] = [];
+    for (const [record, name] of this.frameName) {
+      const place = this.byParameter.has(record) ? "parameter" : "body";
+      const from = place === "parameter" ? restPosition(this.source, record) : undefined;
+      edits.push({
+        ...spanOf(record.node),
+        frame: { name, ...this.enter(record) },
+        temps: this.temps.of(record),
+        place,
+        ...(from !== undefined && { rest: { key: this.names.rest, from } }),
+      });
+    }
+    return edits;
+  }
+
+  private planCall(call: CallRecord): CallEdit {
+    const place = {
+      ...spanOf(call.node),
+      row: this.rowOf.get(call)!,
+      frame: this.frameAt(call.owner, call.zone),
+      path: this.pathOf(call.loops),
+    };
+    if (call.role === "site") return { kind: "site", ...place, captures: this.planCaptures(call) };
+    if (this.source.ts.isNewExpression(call.node)) return { kind: "construct", ...place };
+    const self: Self = this.temps.selfOf(call);
+    return { kind: "mark", ...place, self };
+  }
+
+  private planCaptures(call: CallRecord): CaptureGroup[] {
+    const body = call.sited === "step" ? inlineBody(this.source, call.node) : undefined;
+    if (body === undefined) return [];
+    const groups: CaptureGroup[] = [];
+    for (const [owner, names] of capturedBy(this.source, this.scopes, this.library, body)) {
+      groups.push({ frame: this.frameVisibleAt(call, owner), names });
+    }
+    return groups;
+  }
+
+  /** The frame of the function that declares a captured binding; or the nearest one around that the call can see. */
+  private frameVisibleAt(call: CallRecord, owner: ts.Node): FrameRef {
+    let record: FunctionRecord | undefined = this.found.functions.find(({ node }) => node === owner);
+    if (record === undefined) return this.frameAt(call.owner, call.zone);
+    let at: FunctionRecord | undefined = call.zone === undefined ? call.owner : call.owner.creator;
+    while (at !== undefined && at !== record) at = at.creator;
+    if (at === undefined) record = record.creator;
+    return this.frameOf(record!);
+  }
+
+  private planWraps(): WrapEdit[] {
+    return this.temps.zones().map(({ zone, temps }) => ({ ...spanOf(zone.expression), temps }));
+  }
+}
+
+function row(
+  kind: RowKind,
+  anchor: string,
+  container: number,
+  line: number,
+  shared: number,
+  text: string,
+  loops: number[],
+): Row {
+  const fields = [kind, anchor, container, line, shared, text] as const;
+  return loops.length === 0 ? fields : [...fields, loops];
+}
+
+function spanOf({ pos, end }: ts.Node): Span {
+  return { pos, end };
+}
+
+/** The node whose line an error shows for a function. */
+function nameOf(node: FunctionRecord["node"]): ts.Node {
+  return ("name" in node ? node.name : undefined) ?? node;
+}
+
+/** The node whose line an error shows for a call: `m` in `o.m()`. */
+function calleeName(ts: TypeScript, node: ts.CallExpression | ts.NewExpression): ts.Node {
+  return ts.isPropertyAccessExpression(node.expression) ? node.expression.name : node.expression;
+}

@@ -1,0 +1,64 @@
+/** What becomes of the loops around identities. */
+import type ts from "typescript";
+import { isExportCall, type Library } from "./library.js";
+import type { Names } from "./names.js";
+import type { Needs } from "./needs.js";
+import type { FrameRef, LoopEdit, MovedHead } from "./shape.js";
+import type { FunctionRecord, LoopPlace, LoopRecord } from "./survey.js";
+import { type LoopNode, type Source, unwrap } from "./syntax.js";
+
+export function planLoops(
+  source: Source,
+  library: Library,
+  needs: Needs,
+  numbers: ReadonlyMap<LoopRecord, number>,
+  names: Names,
+  frameOf: (record: FunctionRecord) => FrameRef,
+): LoopEdit[] {
+  return [...numbers].map(([loop, number]) => {
+    const { node, statement, owner } = loop;
+    return {
+      ...span(node),
+      statement: span(statement),
+      counter: names.counter(number),
+      constant: names.constant(number),
+      ...(isKeyed(source, library, node) && { keyed: { name: names.keyed(number), frame: frameOf(owner) } }),
+      moved: movedHead(source.ts, node, needs.loops.get(loop)!, names.item(number)),
+    };
+  });
+}
+
+/** `for (const x of keyed(items, by))`. */
+function isKeyed({ ts }: Source, library: Library, node: LoopNode): boolean {
+  if (!ts.isForOfStatement(node)) return false;
+  const iterable = unwrap(ts, node.expression);
+  return ts.isCallExpression(iterable) && isExportCall(library, iterable.expression, "keyed");
+}
+
+function movedHead(ts: Source["ts"], node: LoopNode, parts: ReadonlySet<LoopPlace["part"]>, item: string): MovedHead[] {
+  const moved: MovedHead[] = [];
+  if (ts.isForOfStatement(node) || ts.isForInStatement(node)) {
+    if (parts.has("binding")) moved.push({ kind: "binding", item, ...span(node.initializer) });
+    return moved;
+  }
+  const { update, test } = headOf(ts, node);
+  const movesUpdate = parts.has("update");
+  if (movesUpdate) moved.push({ kind: "update", ...span(update!) });
+  // The test comes after the update: where that moves, this has to follow.
+  if (test !== undefined && (movesUpdate || parts.has("test"))) {
+    moved.push({ kind: "test", after: ts.isDoStatement(node), ...span(test) });
+  }
+  return moved;
+}
+
+function headOf(
+  ts: Source["ts"],
+  node: Exclude<LoopNode, ts.ForInOrOfStatement>,
+): { update?: ts.Expression | undefined; test?: ts.Expression | undefined } {
+  if (ts.isForStatement(node)) return { update: node.incrementor, test: node.condition };
+  return { test: (node as ts.WhileStatement | ts.DoStatement).expression };
+}
+
+function span({ pos, end }: ts.Node): { pos: number; end: number } {
+  return { pos, end };
+}

@@ -1,0 +1,174 @@
+/** Questions about single syntax nodes, answered without a checker. */
+import type ts from "typescript";
+
+/** The TypeScript that the host gave us. Never imported: a process can hold several, with different node kinds. */
+export type TypeScript = typeof ts;
+
+/** One source file under analysis. */
+export interface Source {
+  readonly ts: TypeScript;
+  readonly file: ts.SourceFile;
+  readonly parents: ReadonlyMap<ts.Node, ts.Node>;
+  /** Texts of all identifiers in the file. */
+  readonly identifiers: ReadonlySet<string>;
+}
+
+/** Nodes that open a frame: everything with a body of its own. */
+export type FunctionNode = ts.FunctionLikeDeclaration | ts.ClassStaticBlockDeclaration;
+
+export type LoopNode = ts.IterationStatement;
+
+export function readSource(ts: TypeScript, file: ts.SourceFile): Source {
+  const parents = new Map<ts.Node, ts.Node>();
+  const identifiers = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) identifiers.add(node.text);
+    ts.forEachChild(node, (child) => {
+      parents.set(child, node);
+      visit(child);
+    });
+  };
+  visit(file);
+  return { ts, file, parents, identifiers };
+}
+
+/** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`. */
+export function isWrapper(
+  ts: TypeScript,
+  node: ts.Node,
+): node is
+  | ts.ParenthesizedExpression
+  | ts.AsExpression
+  | ts.SatisfiesExpression
+  | ts.NonNullExpression
+  | ts.TypeAssertion {
+  return (
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isSatisfiesExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isTypeAssertionExpression(node)
+  );
+}
+
+export function unwrap(ts: TypeScript, node: ts.Expression): ts.Expression {
+  let inner = node;
+  while (isWrapper(ts, inner)) inner = inner.expression;
+  return inner;
+}
+
+/** The nearest ancestor that is not a wrapper, with the child through which it was reached. */
+export function parentPastWrappers(source: Source, node: ts.Node): { parent: ts.Node | undefined; child: ts.Node } {
+  let child = node;
+  let parent = source.parents.get(child);
+  while (parent !== undefined && isWrapper(source.ts, parent)) {
+    child = parent;
+    parent = source.parents.get(child);
+  }
+  return { parent, child };
+}
+
+export type FunctionLiteral = ts.ArrowFunction | ts.FunctionExpression;
+
+export function functionLiteral(ts: TypeScript, node: ts.Expression | undefined): FunctionLiteral | undefined {
+  if (node === undefined) return undefined;
+  const inner = unwrap(ts, node);
+  return ts.isArrowFunction(inner) || ts.isFunctionExpression(inner) ? inner : undefined;
+}
+
+/** Functions with a body, and static blocks; not overload signatures, abstract or ambient members. */
+export function isFunctionNode(ts: TypeScript, node: ts.Node): node is FunctionNode {
+  return ts.isClassStaticBlockDeclaration(node) || (isFunctionLike(ts, node) && node.body !== undefined);
+}
+
+export function isFunctionLike(ts: TypeScript, node: ts.Node): node is ts.FunctionLikeDeclaration {
+  return (
+    ts.isFunctionDeclaration(node) ||
+    ts.isFunctionExpression(node) ||
+    ts.isArrowFunction(node) ||
+    ts.isMethodDeclaration(node) ||
+    ts.isGetAccessorDeclaration(node) ||
+    ts.isSetAccessorDeclaration(node) ||
+    ts.isConstructorDeclaration(node)
+  );
+}
+
+export function isLoop(ts: TypeScript, node: ts.Node): node is LoopNode {
+  return (
+    ts.isForStatement(node) ||
+    ts.isForOfStatement(node) ||
+    ts.isForInStatement(node) ||
+    ts.isWhileStatement(node) ||
+    ts.isDoStatement(node)
+  );
+}
+
+export function isAmbient(ts: TypeScript, node: ts.Node): boolean {
+  return hasModifier(ts, node, ts.SyntaxKind.DeclareKeyword);
+}
+
+function hasModifier(ts: TypeScript, node: ts.Node, kind: ts.SyntaxKind): boolean {
+  return ts.canHaveModifiers(node) && (node.modifiers?.some((modifier) => modifier.kind === kind) ?? false);
+}
+
+/** Whether nothing is left of the node at run time: types, interfaces, type-only imports, signatures, `declare ...`. */
+export function isErased(ts: TypeScript, node: ts.Node): boolean {
+  if (ts.isExpressionWithTypeArguments(node)) return false;
+  if (ts.isTypeNode(node) || ts.isTypeParameterDeclaration(node)) return true;
+  if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return true;
+  if (ts.isHeritageClause(node)) return node.token === ts.SyntaxKind.ImplementsKeyword;
+  if (ts.isIndexSignatureDeclaration(node)) return true;
+  if (ts.isImportDeclaration(node)) return node.importClause?.isTypeOnly ?? false;
+  if (ts.isImportEqualsDeclaration(node) || ts.isExportDeclaration(node)) return node.isTypeOnly;
+  if (ts.isImportSpecifier(node) || ts.isExportSpecifier(node)) return node.isTypeOnly;
+  if (isFunctionLike(ts, node) && node.body === undefined) return true;
+  if (ts.isPropertyDeclaration(node) && hasModifier(ts, node, ts.SyntaxKind.AbstractKeyword)) return true;
+  return isAmbient(ts, node);
+}
+
+/** Text of a property name; `[name]` for one that is computed. */
+export function propertyText(ts: TypeScript, name: ts.PropertyName): string {
+  if (!ts.isComputedPropertyName(name)) return name.text;
+  const inner = unwrap(ts, name.expression);
+  if (ts.isStringLiteralLike(inner) || ts.isNumericLiteral(inner)) return inner.text;
+  if (ts.isIdentifier(inner)) return `[${inner.text}]`;
+  if (ts.isPropertyAccessExpression(inner)) return `[${inner.name.text}]`;
+  return "[]";
+}
+
+/** `o.m` and `o[k]`. */
+export function isMember(
+  ts: TypeScript,
+  node: ts.Node,
+): node is ts.PropertyAccessExpression | ts.ElementAccessExpression {
+  return ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+}
+
+/** The name by which a member is read, if the text says it: `o.m`, `o["m"]`. */
+export function memberName(
+  ts: TypeScript,
+  node: ts.PropertyAccessExpression | ts.ElementAccessExpression,
+): string | undefined {
+  if (ts.isPropertyAccessExpression(node)) return node.name.text;
+  const key = unwrap(ts, node.argumentExpression);
+  return ts.isStringLiteralLike(key) ? key.text : undefined;
+}
+
+/** The leftmost expression of a member access chain: `a` in `a.b[c].d`. */
+export function memberRoot(ts: TypeScript, node: ts.Expression): ts.Expression {
+  let root = unwrap(ts, node);
+  while (isMember(ts, root)) root = unwrap(ts, root.expression);
+  return root;
+}
+
+/** The outermost node of the optional chain that the node is a link of; undefined if it is in none. */
+export function outermostLink(source: Source, node: ts.Node): ts.Node | undefined {
+  const { ts, parents } = source;
+  if (!ts.isOptionalChain(node)) return undefined;
+  let link: ts.Node = node;
+  for (;;) {
+    const parent = parents.get(link);
+    if (parent === undefined || !ts.isOptionalChain(parent) || parent.expression !== link) return link;
+    link = parent;
+  }
+}

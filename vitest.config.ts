@@ -1,0 +1,17 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { stepmarkPlugin } from "./test/support/stepmark-plugin.js";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  plugins: [stepmarkPlugin()],
+  resolve: {
+    alias: [
+      { find: /^stepmark$/, replacement: here("./runtime/index.ts") },
+      { find: /^stepmark\/sqlite$/, replacement: here("./runtime/stores/sqlite.ts") },
+      { find: /^stepmark\/transformer$/, replacement: here("./transformer/index.ts") },
+    ],
+  },
+  test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 },
+});
