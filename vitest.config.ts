@@ -13,5 +13,9 @@ export default defineConfig({
       { find: /^stepmark\/transformer$/, replacement: here("./transformer/index.ts") },
     ],
   },
-  test: { include: ["test/**/*.test.ts"], testTimeout: 20_000 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 20_000,
+    reporters: ["default", here("./test/support/closing-line.ts")],
+  },
 });

@@ -32,7 +32,9 @@ for (const synchronous of ["FULL", "NORMAL"] as const) {
   for (let round = 0; round < rounds; round++) {
     const folder = mkdtempSync(join(tmpdir(), "stepmark-bench-"));
     const options = { path: join(folder, "runs.db"), synchronous };
-    const note = (workload: string, ms: number): void => void (times[workload] ??= []).push(ms);
+    const note = (workload: string, ms: number): void => {
+      times[workload] = [...(times[workload] ?? []), ms];
+    };
     note("raw single-row commits", rawCommits({ ...options, path: join(folder, "raw.db") }, steps));
     note("sequential: 1,000 steps", await sequential(options, steps));
     note("concurrent: 200 x 5 steps", await concurrent(options, 200, 5));

@@ -29,12 +29,18 @@ export class StepmarkError extends Error {
       `${what}${where.length ? ` (${where.join(", ")})` : ""}. ${cure} [${code}]`,
       "cause" in place ? { cause: place.cause } : undefined,
     );
-    this.name = new.target.name;
+    this.name = nameOf(code);
     this.code = code;
     this.runId = place.runId;
     this.key = place.key;
     this.at = place.at;
   }
+}
+
+/** `RUN_EXISTS` is `RunExistsError`: not read from the class, whose name a minifier changes. */
+function nameOf(code: string): string {
+  const words = code.split("_").map((word) => word[0] + word.slice(1).toLowerCase());
+  return `${words.join("")}Error`;
 }
 
 /** Two calls of one run have the same replay key (rule I1). */

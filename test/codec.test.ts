@@ -203,7 +203,10 @@ describe("B49: a value comes back with the same types and prototypes", () => {
       stringUnit: "binary",
     });
     fc.assert(
-      fc.property(anything, (value) => same(value)),
+      fc.property(anything, (value) => {
+        // Not assert.deepStrictEqual: Node 20's takes no invalid Date for equal to another.
+        expect(again(value)).toStrictEqual(value);
+      }),
       { numRuns: 500 },
     );
   });

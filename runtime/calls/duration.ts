@@ -2,12 +2,18 @@
 import parse, { type StringValue } from "ms";
 import { InvalidArgumentError } from "../errors.js";
 
+// Spelled out here, since the types of `ms` are not installed with this package.
+type Unit =
+  | ("ms" | "millisecond" | "milliseconds" | "s" | "sec" | "secs" | "second" | "seconds")
+  | ("m" | "min" | "mins" | "minute" | "minutes" | "h" | "hr" | "hrs" | "hour" | "hours")
+  | ("d" | "day" | "days" | "w" | "week" | "weeks" | "y" | "yr" | "yrs" | "year" | "years");
+
 /** Milliseconds, or text such as `"2h"`, `"1.5 days"`, `"30s"`. */
-export type Duration = number | StringValue;
+export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
 
 /** @returns milliseconds */
 export function milliseconds(duration: Duration, what: string): number {
-  const ms = typeof duration === "string" ? parse(duration) : duration;
+  const ms = typeof duration === "string" ? parse(duration as StringValue) : duration;
   if (typeof ms === "number" && ms >= 0 && !Number.isNaN(ms)) return ms;
   throw new InvalidArgumentError(
     `${what} must be a duration, not ${JSON.stringify(duration) ?? String(duration)}`,

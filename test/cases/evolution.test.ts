@@ -1,5 +1,5 @@
 /** Cases of the evolution kind and scenarios E: a run recorded by one build meets another. */
-import { memoryStore, type MemoryStore, Stepmark, type AnyWorkflow } from "stepmark";
+import { type AnyWorkflow, type MemoryStore, memoryStore, Stepmark } from "stepmark";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { build } from "../support/build.js";
@@ -102,10 +102,28 @@ describe("evolution", () => {
     ["another function above", `const helper = async () => step(other);\nvoid helper;\n${one}`],
     ["another step in another function", `${one}\nexport const x = workflow("x", async () => step(other));`],
     ["a renamed local", one.replaceAll("const a =", "const answer =").replaceAll("return a", "return answer")],
-    ["formatting and a type annotation", one.replace("const a = await step(poll)", "const a: string = (await step(\n  poll,\n))")],
-    ["code wrapped in try", one.replace("const a = await step(poll);\n      return a;", "try { const a = await step(poll); return a; } finally { }")],
-    ["code wrapped in if", one.replace("const a = await step(poll);\n      return a;", "if (Math.PI > 3) { return await step(poll); }\n return null;")],
-    ["code wrapped in a loop", one.replace("const a = await step(poll);\n      return a;", "for (;;) { return await step(poll); }")],
+    [
+      "formatting and a type annotation",
+      one.replace("const a = await step(poll)", "const a: string = (await step(\n  poll,\n))"),
+    ],
+    [
+      "code wrapped in try",
+      one.replace(
+        "const a = await step(poll);\n      return a;",
+        "try { const a = await step(poll); return a; } finally { }",
+      ),
+    ],
+    [
+      "code wrapped in if",
+      one.replace(
+        "const a = await step(poll);\n      return a;",
+        "if (Math.PI > 3) { return await step(poll); }\n return null;",
+      ),
+    ],
+    [
+      "code wrapped in a loop",
+      one.replace("const a = await step(poll);\n      return a;", "for (;;) { return await step(poll); }"),
+    ],
   ];
   for (const [what, edited] of edits) {
     it(`B76, E1, E2: ${what} changes no key`, async () => {

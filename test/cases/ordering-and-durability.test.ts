@@ -1,5 +1,5 @@
 /** Cases of the ordering, durability and concurrency-control kinds. */
-import { type Clock, memoryStore, now, type Run, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
+import { memoryStore, now, type Run, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { die, Kill, rest } from "../support/kill.js";
@@ -264,7 +264,10 @@ describe("durability", () => {
       const r = await Promise.allSettled([step(opt, fails, "x"), step(opt, fails, "y")]);
       return r.map((x) => x.status);
     });
-    expect(await result(new Stepmark({ store: memoryStore(), workflows: [w] }).start(w))).toEqual(["rejected", "rejected"]);
+    expect(await result(new Stepmark({ store: memoryStore(), workflows: [w] }).start(w))).toEqual([
+      "rejected",
+      "rejected",
+    ]);
     expect(attempts).toEqual({ x: 3, y: 3 });
   });
 
@@ -304,21 +307,27 @@ describe("durability", () => {
         }
       },
     ],
-    ["finally", async () => {
-      let who = "anonymous";
-      try {
-        who = await waitFor<string>("name?");
-      } finally {
-        // A finally that returns would swallow an exception thrown to pause the run.
-        // biome-ignore lint/correctness/noUnsafeFinally: that is the point
-        return who;
-      }
-    }],
+    [
+      "finally",
+      async () => {
+        let who = "anonymous";
+        try {
+          who = await waitFor<string>("name?");
+        } finally {
+          // A finally that returns would swallow an exception thrown to pause the run.
+          // biome-ignore lint/correctness/noUnsafeFinally: that is the point
+          return who;
+        }
+      },
+    ],
     [".catch", () => waitFor<string>("name?").catch(() => "anonymous")],
-    ["allSettled", async () => {
-      const [r] = await Promise.allSettled([waitFor<string>("name?")]);
-      return r!.status === "fulfilled" ? r!.value : "anonymous";
-    }],
+    [
+      "allSettled",
+      async () => {
+        const [r] = await Promise.allSettled([waitFor<string>("name?")]);
+        return r!.status === "fulfilled" ? r!.value : "anonymous";
+      },
+    ],
   ];
   for (const [name, ask] of swallow) {
     it(`B44, D6: a pause throws nothing that ${name} could swallow`, async () => {
@@ -464,9 +473,13 @@ describe("concurrency control", () => {
     await (await first.start(w, undefined, { id })).settled();
     await rest();
     const { waits } = await first.get(id);
-    const keyOf = (name: string): string => waits.find(({ payload }) => (payload as { tool: string }).tool === name)!.key;
+    const keyOf = (name: string): string =>
+      waits.find(({ payload }) => (payload as { tool: string }).tool === name)!.key;
     expect(waits).toHaveLength(2);
-    await expect(first.answer(id, "confirm", "?")).rejects.toMatchObject({ code: "ANSWER", message: expect.stringContaining(keyOf("A")) });
+    await expect(first.answer(id, "confirm", "?")).rejects.toMatchObject({
+      code: "ANSWER",
+      message: expect.stringContaining(keyOf("A")),
+    });
     await first.shutdown();
     const second = new Stepmark({ store, workflows: [w] });
     await second.resume(id);
@@ -511,5 +524,3 @@ describe("concurrency control", () => {
     });
   }
 });
-
-export type { Clock };

@@ -167,7 +167,9 @@ describe("serialisation", () => {
           return [(e as Error).name, (e as Error & { path: string }).path, (e as Error).message];
         }
       });
-      const [name, at, message] = (await result(new Stepmark({ store: memoryStore(), workflows: [w] }).start(w))) as string[];
+      const [name, at, message] = (await result(
+        new Stepmark({ store: memoryStore(), workflows: [w] }).start(w),
+      )) as string[];
       expect([name, at, ran], what).toEqual(["SerialisationError", path, 1]);
       expect(message).toMatch(/b58\/step.*test\/cases\/serialisation\.test\.ts:\d+/);
     }

@@ -1,7 +1,18 @@
 /** Rules I1, I2, I8, I10, I11 and the rules of scopes. */
-import * as library from "stepmark";
-import { keyed, memoryStore, Stepmark, type StepmarkError, step, waitFor, withoutRun, workflow, type AnyWorkflow } from "stepmark";
+
 import { transform } from "esbuild";
+import * as library from "stepmark";
+import {
+  type AnyWorkflow,
+  keyed,
+  memoryStore,
+  Stepmark,
+  type StepmarkError,
+  step,
+  waitFor,
+  withoutRun,
+  workflow,
+} from "stepmark";
 import ts from "typescript";
 import { describe, expect, it, vi } from "vitest";
 import { build, compile } from "../support/build.js";
@@ -107,7 +118,8 @@ describe("keys", () => {
 
   it("deep recursion keeps keys bounded and unique", async () => {
     const flow = workflow("deep", async () => {
-      const descend = async (depth: number): Promise<number> => (depth === 0 ? 0 : (await step(async () => 1)) + (await descend(depth - 1)));
+      const descend = async (depth: number): Promise<number> =>
+        depth === 0 ? 0 : (await step(async () => 1)) + (await descend(depth - 1));
       return descend(200);
     });
     const keys = await keysOf(flow);
@@ -163,14 +175,18 @@ describe("I10: the same keys everywhere", () => {
 
 describe("I11: calls without identity", () => {
   const untransformed = (source: string): AnyWorkflow => {
-    const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 } });
+    const { outputText } = ts.transpileModule(source, {
+      compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
+    });
     const exports: { w?: AnyWorkflow } = {};
     new Function("exports", "require", outputText)(exports, () => library);
     return exports.w!;
   };
 
   it("code that was not transformed is refused at its first step, with the cure", async () => {
-    const w = untransformed('import { step, workflow } from "stepmark"; export const w = workflow("plain", async () => step(async () => 1));');
+    const w = untransformed(
+      'import { step, workflow } from "stepmark"; export const w = workflow("plain", async () => step(async () => 1));',
+    );
     const error = await failure(w);
     expect(error.code).toBe("NOT_TRANSFORMED");
     expect(error.message).toContain('{ "transform": "stepmark/transformer" }');
@@ -214,17 +230,28 @@ describe("I11: calls without identity", () => {
          await s(f), await L.step(f), await q(f), await L?.step?.(f), await L["step"](f), await (0, L.step)(f), await [f].map((x) => s(x))[0],
        ]);`,
     ).w as AnyWorkflow;
-    expect(await keysOf(w)).toEqual(["forms/f", "forms/f~1", "forms/f~2", "forms/f~3", "forms/f~4", "forms/f~5", "forms/map()/x"]);
+    expect(await keysOf(w)).toEqual([
+      "forms/f",
+      "forms/f~1",
+      "forms/f~2",
+      "forms/f~3",
+      "forms/f~4",
+      "forms/f~5",
+      "forms/map()/x",
+    ]);
   });
 
   it("B21: two copies of the package serve one run", async () => {
     vi.resetModules();
     const copy: typeof library = await import("stepmark");
     expect(copy.step).not.toBe(step);
-    const { helper } = build('import { step } from "stepmark"; const load = async () => "loaded"; export const helper = () => step(load);', {
-      path: "dep.js",
-      imports: { stepmark: copy },
-    }) as unknown as { helper: () => Promise<string> };
+    const { helper } = build(
+      'import { step } from "stepmark"; const load = async () => "loaded"; export const helper = () => step(load);',
+      {
+        path: "dep.js",
+        imports: { stepmark: copy },
+      },
+    ) as unknown as { helper: () => Promise<string> };
     const w = workflow("copies", async () => {
       const x = await helper();
       return [x, await step(work, 1)];
@@ -255,7 +282,10 @@ describe("scopes", () => {
       const helper = async (x: string): Promise<string> => step(work, await step(work, x));
       return Promise.all(["a", "b", "c"].map(async (x) => helper(x)));
     });
-    await replayed(flow, ["a", "b", "c"].map((x) => `work(work(${x}))`));
+    await replayed(
+      flow,
+      ["a", "b", "c"].map((x) => `work(work(${x}))`),
+    );
   });
 
   it("rule 2: closures through a limiter that is not transformed", async () => {
@@ -263,7 +293,10 @@ describe("scopes", () => {
       const limit = limiter(2);
       return Promise.all(["a", "b", "c", "d"].map((x) => limit(async () => step(work, await step(work, x)))));
     });
-    await replayed(flow, ["a", "b", "c", "d"].map((x) => `work(work(${x}))`));
+    await replayed(
+      flow,
+      ["a", "b", "c", "d"].map((x) => `work(work(${x}))`),
+    );
   });
 
   it("rule 2: a closure that is called again and again, by code that is not transformed", async () => {
@@ -307,7 +340,11 @@ describe("scopes", () => {
 
   it("rule 3: a module-level function that unseen code calls one after the other", async () => {
     const flow = workflow("sequence", async () => sequence(["a", "b", "c"], workOn));
-    await replayed(flow, ["a", "b", "c"].map((x) => `work(${x})`), 3);
+    await replayed(
+      flow,
+      ["a", "b", "c"].map((x) => `work(${x})`),
+      3,
+    );
   });
 
   it("rule 3: a module-level function that unseen code calls concurrently is refused on the first run", async () => {
@@ -324,8 +361,14 @@ describe("scopes", () => {
   });
 
   it("rule 3: the same through a closure is fine", async () => {
-    const flow = workflow("scatter-closures", async () => Promise.all(["a", "b", "c"].map((x) => sequence([x], async (y) => workOn(y)))));
-    await replayed(flow, ["a", "b", "c"].map((x) => [`work(${x})`]), 5);
+    const flow = workflow("scatter-closures", async () =>
+      Promise.all(["a", "b", "c"].map((x) => sequence([x], async (y) => workOn(y)))),
+    );
+    await replayed(
+      flow,
+      ["a", "b", "c"].map((x) => [`work(${x})`]),
+      5,
+    );
   });
 
   it("generators belong to where they are called, whoever pulls", async () => {
@@ -341,7 +384,10 @@ describe("scopes", () => {
       const [a, b] = [pages("a"), pages("b")];
       return Promise.all([drain(b), drain(a)]);
     });
-    await replayed(flow, [["work(b0)", "work(b1)"], ["work(a0)", "work(a1)"]]);
+    await replayed(flow, [
+      ["work(b0)", "work(b1)"],
+      ["work(a0)", "work(a1)"],
+    ]);
   });
 
   it("getters, tagged templates and constructors lead to steps of the frame around them", async () => {
@@ -364,7 +410,10 @@ describe("scopes", () => {
         }),
       ),
     );
-    await replayed(flow, ["a", "b"].map((x) => [`work(${x})`, `work(new ${x})`, `work(get ${x})`]));
+    await replayed(
+      flow,
+      ["a", "b"].map((x) => [`work(${x})`, `work(new ${x})`, `work(get ${x})`]),
+    );
   });
 
   it("a closure made in one run and kept belongs to no run afterwards", async () => {

@@ -1,8 +1,8 @@
 /** Scenarios B: concurrent branches through one helper, in every order and from every prefix. */
 import { memoryStore, Stepmark, step, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
-import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 import { rest } from "../support/kill.js";
+import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 import { Schedule, seeded } from "../support/schedule.js";
 
 const bodies = new Bodies();
@@ -175,7 +175,10 @@ describe("B4-B9: any completion order, a crash after every entry", () => {
     name,
     children: depth === 0 ? [] : [0, 1, 2].slice(0, 1 + (depth % 3)).map((i) => tree(`${name}${i}`, depth - 1)),
   });
-  const walk = async (node: Node): Promise<unknown> => [await step(work, node.name), await Promise.all(node.children.map(walk))];
+  const walk = async (node: Node): Promise<unknown> => [
+    await step(work, node.name),
+    await Promise.all(node.children.map(walk)),
+  ];
   const expectedTree = (node: Node): unknown => [`work(${node.name})`, node.children.map(expectedTree)];
 
   it("B5: recursion with fan-out through one site", async () => {

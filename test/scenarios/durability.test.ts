@@ -1,6 +1,6 @@
 /** Scenarios C1-C4: saves under way when a sibling fails, drains, pauses, failing stores. */
 import { setTimeout as delay } from "node:timers/promises";
-import { memoryStore, type MemoryStore, type RunEvent, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
+import { type MemoryStore, memoryStore, type RunEvent, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Bodies } from "../support/replay.js";
 

@@ -103,12 +103,7 @@ describe("A: nested steps", () => {
       "wait.answered",
       "run.completed",
     ]);
-    expect(seen.map(({ key }) => key).filter(Boolean)).toEqual([
-      "a3/wrapper/tick",
-      "a3/wrapper",
-      "a3/go",
-      "a3/go",
-    ]);
+    expect(seen.map(({ key }) => key).filter(Boolean)).toEqual(["a3/wrapper/tick", "a3/wrapper", "a3/go", "a3/go"]);
     expect(seen[1]!.at).toMatch(/^test\/scenarios\/nested-steps\.test\.ts:\d+$/);
   });
 
@@ -146,7 +141,13 @@ describe("A: nested steps", () => {
     for (let kept = 0; kept <= 4; kept++) {
       ticket = 10;
       const resumed = new Stepmark({ store: store.fork("run", kept), workflows: [flow] });
-      const expected = [[11, 12], [1, 11], [1, 11], [1, 2], [1, 2]][kept];
+      const expected = [
+        [11, 12],
+        [1, 11],
+        [1, 11],
+        [1, 2],
+        [1, 2],
+      ][kept];
       expect(await (await resumed.resume("run")).result(), `after ${kept} entries`).toEqual(expected);
     }
   });

@@ -11,7 +11,10 @@ export interface BuildOptions {
 }
 
 /** @returns the module's exports; a later build of the same path replaces the earlier one, as in a new process */
-export function build(source: string, { path = "flow.ts", target, imports = {} }: BuildOptions = {}): { [name: string]: unknown } {
+export function build(
+  source: string,
+  { path = "flow.ts", target, imports = {} }: BuildOptions = {},
+): { [name: string]: unknown } {
   const code = compile(source, path, target);
   const exports = {};
   const require = (name: string): unknown => {

@@ -1,5 +1,13 @@
 /** What every replay test does: a first run, a resume from each prefix of its journal, and a second resume of each. */
-import { type AnyWorkflow, type Entry, type MemoryStore, memoryStore, Stepmark, type StepmarkOptions, stepContext } from "stepmark";
+import {
+  type AnyWorkflow,
+  type Entry,
+  type MemoryStore,
+  memoryStore,
+  Stepmark,
+  type StepmarkOptions,
+  stepContext,
+} from "stepmark";
 import { expect } from "vitest";
 
 /** Keys of the steps whose bodies ran. */

@@ -1,6 +1,15 @@
 /** The real `tspc`, with both pairs of ts-patch and TypeScript that we support. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +55,11 @@ function compileProject(name: string, patch: string, typescript: string, plugin:
   const modules = path.join(project, "node_modules");
   mkdirSync(path.join(project, "src"), { recursive: true });
   mkdirSync(modules);
+  // ts-patch looks for TypeScript and for what it needs itself beside its own files.
+  const replaced = ["typescript", "ts-patch"];
+  for (const name of readdirSync(path.join(repository, "node_modules"))) {
+    if (!replaced.includes(name)) symlinkSync(path.join(repository, "node_modules", name), path.join(modules, name));
+  }
   symlinkSync(path.join(repository, "node_modules", typescript), path.join(modules, "typescript"));
   symlinkSync(path.join(repository, "node_modules", patch), path.join(modules, "ts-patch"));
   writeFileSync(
@@ -64,17 +78,19 @@ function compileProject(name: string, patch: string, typescript: string, plugin:
     plugins: [{ transform: path.join(built, "transformer/index.js"), ...plugin }],
   };
   writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["src"] }));
-  const tspc = path.join(modules, "ts-patch/bin/tspc.js");
   try {
-    execFileSync(process.execPath, [tspc, "-p", "."], {
-      cwd: project,
-      stdio: "pipe",
-    });
+    tspc(project, "-p", ".");
   } catch (error) {
-    const { stdout, stderr } = error as { stdout: Buffer; stderr: Buffer };
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
     throw new Error(`${stdout}${stderr}`);
   }
   return readFileSync(path.join(project, "out/flow.js"), "utf8");
+}
+
+function tspc(project: string, ...args: string[]): string {
+  const script = path.join(project, "node_modules/ts-patch/bin/tspc.js");
+  const flags = ["--preserve-symlinks", "--preserve-symlinks-main"];
+  return execFileSync(process.execPath, [...flags, script, ...args], { cwd: project, stdio: "pipe", encoding: "utf8" });
 }
 
 describe.each([
@@ -91,6 +107,12 @@ describe.each([
     const output = compileProject(`${patch}-cjs`, patch, typescript, {}, "ESNext");
     expect(output).toContain("step.at($2, ");
   }, 60_000);
+
+  it("is what runs", () => {
+    const project = path.join(folder, `${patch}-esm`);
+    const version = tspc(project, "-v");
+    expect(version).toContain(typescript === "typescript" ? "Version 6." : "Version 5.9.");
+  });
 
   it("refuses an option that does not exist", () => {
     expect(() => compileProject(`${patch}-bad`, patch, typescript, { includes: ["src"] })).toThrow(
