@@ -251,8 +251,12 @@ export class DecodeError extends StepmarkError {
 
 /** The store failed: what was being written does not count as done. */
 export class StoreError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
-    super("STORE", what, "The step does not count as done; mend the store and `resume` the run.", place);
+  constructor(
+    what: string,
+    place: ErrorPlace,
+    cure = "What was being written does not count as done; mend the store and `resume` the run.",
+  ) {
+    super("STORE", what, cure, place);
   }
 }
 

@@ -82,6 +82,10 @@ export class Stepmark {
   private readonly limits: { grace: number; stallAfter: number; drain: number };
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
+  /** Runs that are being claimed. */
+  private readonly driven = new Map<string, Promise<Run<unknown>>>();
+  /** The last answer to each run that is being given. */
+  private readonly answering = new Map<string, Promise<void>>();
   private readonly owner: Owner = thisProcess(randomUUID());
   private readonly stopListening: () => void;
   private heartbeat: NodeJS.Timeout | undefined;
@@ -124,7 +128,7 @@ export class Stepmark {
       scheme: KEY_SCHEME,
       createdAt: this.clock.now(),
     });
-    if (created) return this.drive(id, {});
+    if (created) return this.join(run);
     if (run.workflow !== workflow.workflowName || run.inputPrint !== fingerprint([input])) {
       const what =
         run.workflow === workflow.workflowName ? "another input" : `workflow ${JSON.stringify(run.workflow)}`;
@@ -198,6 +202,18 @@ export class Stepmark {
    * @throws AnswerError if the run has ended, the wait was answered already, or the name is ambiguous
    */
   async answer(id: string, nameOrKey: string, value: unknown): Promise<void> {
+    // One after the other, or two answers to one wait could both find it open.
+    const before = this.answering.get(id) ?? Promise.resolve();
+    const answered = before.catch(() => {}).then(() => this.giveAnswer(id, nameOrKey, value));
+    this.answering.set(id, answered);
+    try {
+      await answered;
+    } finally {
+      if (this.answering.get(id) === answered) this.answering.delete(id);
+    }
+  }
+
+  private async giveAnswer(id: string, nameOrKey: string, value: unknown): Promise<void> {
     const run = await this.read(id);
     const encoded = this.codec.encode(value);
     const entries = await this.store.entries(id);
@@ -233,7 +249,17 @@ export class Stepmark {
     this.workflows.set(workflow.workflowName, workflow);
   }
 
-  private async drive<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
+  /** Goes on with a run; calls that come meanwhile get the same. */
+  private drive<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
+    let driven = this.driven.get(id) as Promise<Run<O>> | undefined;
+    if (driven === undefined) {
+      driven = this.take<O>(id, options).finally(() => this.driven.delete(id));
+      this.driven.set(id, driven);
+    }
+    return driven;
+  }
+
+  private async take<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
     const run = await this.claim(id);
     try {
       return await this.begin(run, options);
@@ -269,6 +295,7 @@ export class Stepmark {
         edited: null,
       });
     }
+    const rerun = withCauses(entries, culprits);
     const active = new ActiveRun(
       id,
       this.store,
@@ -286,7 +313,8 @@ export class Stepmark {
       acceptEdits: options.accept === "edits",
       continueDivergence: options.divergence === "continue",
       fence: run.fence,
-      record: arrange(entries, withCauses(entries, culprits)),
+      record: arrange(entries, rerun),
+      rerun,
       reclaim: (fence) => this.reclaim(id, fence),
       onEntry: (entry) => active.onEntry(entry),
       onChange: () => active.onChange(),
@@ -310,6 +338,8 @@ export class Stepmark {
 
   /** Takes a run back after a pause, if nobody else had it meanwhile: what is in memory would be out of date. */
   private async reclaim(id: string, fence: number): Promise<number> {
+    // Looked up first, so as not to get in the way of whoever has it.
+    if ((await this.read(id)).fence !== fence) throw new StaleOwnerError(id);
     const run = await this.claim(id);
     if (run.fence === fence + 1) return run.fence;
     await this.store.append(id, run.fence, [], { release: true });

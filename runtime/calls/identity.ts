@@ -1,5 +1,5 @@
 /** From a sited call to the run that it belongs to and its replay key. */
-import { InvalidKeyError, NotTransformedError, OutsideRunError } from "../errors.js";
+import { AmbiguousScopeError, InvalidKeyError, NotTransformedError, OutsideRunError } from "../errors.js";
 import type { SiteRecord } from "../journal/entry.js";
 import type { Execution } from "../run/execution.js";
 import { extendChain } from "../scope/chain.js";
@@ -41,6 +41,11 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
     if (state.passThrough.getStore()) return undefined;
     throw new OutsideRunError(name, { at: place.at });
   }
+  if (frame.timed && explicitKey === undefined) {
+    const error = new AmbiguousScopeError({ runId: (frame.run as Execution).id, key: frame.key, at: place.at });
+    frame.run.fatal(error);
+    throw error;
+  }
   const key =
     explicitKey === undefined
       ? bound(`${frame.key}/${place.segment}${pathSuffix(at.path)}`)
@@ -48,10 +53,10 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
   return {
     execution: frame.run as Execution,
     key,
-    chain: explicitKey === undefined ? extendChain(frame.chain, place) : "",
+    chain: explicitKey === undefined ? extendChain(frame.chain, place, frame.run.whereabouts(frame.module, place)) : "",
     within: frame.within,
     record: siteRecord(frame.module, place),
-    site: { frame, loops: place.loops, path: at.path },
+    site: { frame, loops: place.loops, path: at.path, keyed: explicitKey !== undefined },
   };
 }
 
@@ -75,7 +80,7 @@ function frameFor(at: CallSite, place: Place): Frame | undefined {
   if (at.frame.run !== null) return at.frame as Frame;
   const scope = currentScope();
   if (!scope?.run.open) return undefined;
-  return scope === state.mark ? state.mark.openChild(at.frame.module, place) : scope.openStrand(at.frame.module, place);
+  return scope === state.mark ? state.mark.openChild(at.frame.module, place) : scope.openStrand(at.frame.module);
 }
 
 function keyed(scope: Scope, anchor: string, key: unknown, at: string | undefined): string {

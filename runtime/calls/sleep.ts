@@ -54,12 +54,15 @@ function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
 
 function set(execution: Execution, call: Call, due: number, since: number): void {
   const fire = (): void => {
-    execution.waits.removeTimer(call.key);
     const outcome = { state: "done", value: execution.codec.encode(undefined) } as const;
     execution.finished(call, outcome, { due, startedAt: since, endedAt: execution.clock.now() });
   };
-  execution.waits.addTimer(call.key, execution.clock.after(Math.max(0, due - execution.clock.now()), fire));
+  const left = Math.max(0, due - execution.clock.now());
+  execution.waits.addTimer(call.key, due, fire, (alarm) => execution.clock.after(left, alarm));
 }
+
+/** The last point in time that there is; "for ever" has to be a number that a journal can keep. */
+const endOfTime = 8.64e15;
 
 function dueTime(until: unknown, now: number): number {
   if (until instanceof Date) {
@@ -68,5 +71,5 @@ function dueTime(until: unknown, now: number): number {
   }
   // A time worked out from another clock may have passed already.
   if (typeof until === "number" && until < 0) return now;
-  return now + milliseconds(until as Duration, "`sleep`");
+  return Math.min(now + milliseconds(until as Duration, "`sleep`"), endOfTime);
 }

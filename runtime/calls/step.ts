@@ -1,4 +1,6 @@
 /** `step`: a call whose outcome is recorded. */
+
+import { AsyncResource } from "node:async_hooks";
 import { InvalidArgumentError } from "../errors.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type RetryPolicy, startBody } from "../run/step-body.js";
@@ -56,7 +58,8 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
   const { execution, key, chain, within, record, site } = identity;
   const captured = capturedValues(captures, execution);
-  const request = { fn, args, site, retry: retryPolicy(options), timeout: limit(options) };
+  const context = new AsyncResource("StepmarkStep");
+  const request = { fn, args, context, site, retry: retryPolicy(options), timeout: limit(options) };
   return execution.ask({
     kind: "step",
     key,

@@ -1,6 +1,8 @@
 /** What this build of the code has of what a record names. */
+import { createHash } from "node:crypto";
 import type { SiteRecord } from "../journal/entry.js";
-import type { ModuleTable } from "../scope/module-table.js";
+import { whereaboutsOf } from "../scope/chain.js";
+import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import { RowKind } from "../scope/site-table.js";
 
 /** Where the workflow's own function stands: its module and container, as `path#container`. */
@@ -14,35 +16,77 @@ export function anyChanged(recorded: ReadonlyMap<string, string>, modules: Reado
   return false;
 }
 
-/**
- * Whether a recorded call still has a site: a place of its anchor in its function, in whatever file that now stands.
- * A call in the workflow's own function must be in the function that replaces it.
- */
-export function hasSite(
-  site: SiteRecord,
-  rootThen: string | undefined,
-  rootNow: string | undefined,
-  modules: ReadonlyMap<string, ModuleTable>,
-): boolean {
-  const then = splitRoot(rootThen);
-  const now = splitRoot(rootNow);
-  if (then && now && then.module === site.module && isWithin(site.container, then.container)) {
-    const module = modules.get(now.module);
-    const container = now.container + site.container.slice(then.container.length);
-    return module !== undefined && hasPlace(module, container, site.anchor);
-  }
-  for (const module of modules.values()) if (hasPlace(module, site.container, site.anchor)) return true;
-  return false;
+/** Where a place stands, whatever file that is: in its function, or, for the workflow's own function, below that. */
+export function whereabouts(root: string | undefined, module: ModuleTable, place: Place): string {
+  const kind = place.kind === RowKind.generator ? RowKind.fn : place.kind;
+  const spelt = `${kind} ${relative(root, module.path, place.container)} ${place.anchor}`;
+  return createHash("sha256").update(spelt).digest("hex").slice(0, 8);
 }
 
-function hasPlace(module: ModuleTable, container: string, anchor: string): boolean {
-  return module.places.some(
-    (place) => place.kind === RowKind.site && place.container === container && place.anchor === anchor,
-  );
+/** A container as it is below the workflow's own function, if it is there. */
+function relative(root: string | undefined, module: string, container: string): string {
+  const own = splitRoot(root);
+  if (own === undefined || own.module !== module || !isWithin(container, own.container)) return container;
+  return `^${container.slice(own.container.length)}`;
+}
+
+/** Whether two sites are one call of one function, whatever stands around that function. */
+export function isSameSite(
+  then: SiteRecord,
+  rootThen: string | undefined,
+  now: SiteRecord,
+  rootNow: string | undefined,
+): boolean {
+  if (baseAnchor(then.anchor) !== baseAnchor(now.anchor)) return false;
+  return relative(rootThen, then.module, then.container) === relative(rootNow, now.module, now.container);
+}
+
+/** The places of this build. */
+export class Build {
+  private readonly places = new Set<string>();
+  private readonly sites = new Set<string>();
+  private readonly anchors = new Set<string>();
+  /** Sites by module path and container. */
+  private readonly functions = new Map<string, Set<string>>();
+
+  constructor(root: string | undefined, modules: Iterable<ModuleTable>) {
+    for (const module of modules) {
+      for (const place of module.places) {
+        this.places.add(whereabouts(root, module, place));
+        const container = `${module.path}#${place.container}`;
+        const anchors = this.functions.get(container) ?? new Set();
+        this.functions.set(container, anchors);
+        if (place.kind === RowKind.site) anchors.add(place.anchor);
+        if (place.kind !== RowKind.site) continue;
+        this.sites.add(`${relative(root, module.path, place.container)} ${place.anchor}`);
+        this.anchors.add(baseAnchor(place.anchor));
+      }
+    }
+  }
+
+  /**
+   * Whether a recorded call can still be reached: each call on the way to it is in its function, and so is the call
+   * itself. One with an explicit key may have moved anywhere.
+   */
+  reaches(site: SiteRecord, chain: string, rootThen: string | undefined): boolean {
+    if (chain === "") return this.anchors.has(baseAnchor(site.anchor));
+    const container = relative(rootThen, site.module, site.container);
+    // A namesake in another file says nothing while the function is still where it was.
+    const home = container === site.container ? this.functions.get(`${site.module}#${container}`) : undefined;
+    if (home !== undefined && !home.has(site.anchor)) return false;
+    const way = whereaboutsOf(chain);
+    if (way !== undefined) return way.every((place) => this.places.has(place));
+    return this.sites.has(`${container} ${site.anchor}`);
+  }
 }
 
 function isWithin(container: string, outer: string): boolean {
   return container === outer || container.startsWith(`${outer}>`);
+}
+
+/** The module of a workflow's own function. */
+export function rootModule(root: string | undefined): string | undefined {
+  return splitRoot(root)?.module;
 }
 
 function splitRoot(root: string | undefined): { module: string; container: string } | undefined {

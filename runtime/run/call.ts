@@ -26,6 +26,8 @@ export interface Call extends CallRequest {
   reject(error: unknown): void;
   /** What the journal holds of it. */
   recorded: RecordedCall | undefined;
+  /** The call of a later attempt of the step body around, which gets the outcome instead. */
+  heir: Call | undefined;
 }
 
 export function newCall(request: CallRequest, recorded: RecordedCall | undefined): Call {
@@ -37,7 +39,7 @@ export function newCall(request: CallRequest, recorded: RecordedCall | undefined
   });
   // A failure that nobody awaits is the run's to report; it must not end the process.
   promise.catch(() => {});
-  return { ...request, promise, resolve, reject, recorded };
+  return { ...request, promise, resolve, reject, recorded, heir: undefined };
 }
 
 /** `file:line` of a site. */

@@ -30,11 +30,11 @@ import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { Message, RunChange, Store } from "../stores/store.js";
-import { anyChanged, hasSite, rootOf } from "./build.js";
+import { anyChanged, Build, isSameSite, rootModule, rootOf, whereabouts } from "./build.js";
 import { type Call, type CallRequest, newCall, placeOf } from "./call.js";
 import { DeliveredFailures } from "./failures.js";
 import { encodeError, type Outcome } from "./outcome.js";
-import type { RunRecordView } from "./record.js";
+import type { RecordedCall, RunRecordView } from "./record.js";
 import { Replay } from "./replay.js";
 import { WaitingRoom } from "./waiting-room.js";
 
@@ -56,6 +56,8 @@ export interface ExecutionOptions {
   continueDivergence: boolean;
   fence: number;
   record: RunRecordView;
+  /** Keys of failed calls that are to be run again. */
+  rerun: ReadonlySet<string>;
   /** Takes ownership again after a pause; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
   /** Called with each durable entry, in journal order. */
@@ -89,10 +91,16 @@ export class Execution implements RunScope {
   private result: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined;
   private readonly replay: Replay;
   private readonly claimed = new Set<string>();
+  /** Keys of the calls that step bodies made, by the step's key. */
+  private readonly inner = new Map<string, Set<string>>();
+  /** Those of them that have started and have no durable outcome. */
+  private readonly unsettled = new Map<string, Call>();
   /** Calls that the record does not answer and that have not started. */
   private wanted: Call[] = [];
   /** Calls whose bodies run, by key. */
   private readonly inFlight = new Map<string, Call>();
+  /** Failed calls whose failure nobody has dealt with: it was recorded and not delivered, or is to be tried again. */
+  private readonly unseenFailures: Set<string>;
   /** Durable outcomes that wait for their turn, in journal order. */
   private readonly ready: Array<{ call: Call; outcome: Outcome }> = [];
   private saves = 0;
@@ -106,12 +114,18 @@ export class Execution implements RunScope {
   private scheduled = false;
   private disarm: (() => void) | undefined;
   private lastModule: ModuleTable | undefined;
+  /** Paths of the modules whose code has taken part in this process. */
+  private readonly present = new Set<string>();
+  private readonly known = new Map<Place, string>();
+  /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
+  private unasked: RecordedCall[] | undefined;
   private readonly newModules = new Map<string, string>();
   private root: string | undefined;
   private rootRecorded: boolean;
 
   constructor(private readonly options: ExecutionOptions) {
     this.replay = new Replay(options.record);
+    this.unseenFailures = new Set(options.rerun);
     this.nextSeq = options.record.lastSeq + 1;
     this.rootRecorded = options.record.root !== undefined;
     this.fence = options.fence;
@@ -166,7 +180,17 @@ export class Execution implements RunScope {
   contribute(module: ModuleTable): void {
     if (module === this.lastModule) return;
     this.lastModule = module;
+    this.present.add(module.path);
     if (this.options.record.modules.get(module.path) !== module.text) this.newModules.set(module.path, module.text);
+  }
+
+  whereabouts(module: ModuleTable, place: Place): string {
+    let digest = this.known.get(place);
+    if (digest === undefined) {
+      digest = whereabouts(this.root, module, place);
+      this.known.set(place, digest);
+    }
+    return digest;
   }
 
   setRoot(module: ModuleTable, place: Place): void {
@@ -183,6 +207,12 @@ export class Execution implements RunScope {
       return call.promise;
     }
     this.claimed.add(request.key);
+    if (request.within !== null) this.noteInner(request.within.key, request.key);
+    const underWay = this.unsettled.get(request.key);
+    if (underWay !== undefined) {
+      underWay.heir = call;
+      return call.promise;
+    }
     if (recorded !== undefined) {
       if (!this.check(call, recorded.outcome ?? recorded.open)) return call.promise;
       recorded.asked = true;
@@ -236,8 +266,21 @@ export class Execution implements RunScope {
     const causes = outcome.state === "failed" ? details.causes : undefined;
     this.save(call, { ...details, state: outcome.state, value: outcome.value, causes }, () => {
       this.inFlight.delete(call.key);
+      if (outcome.state === "done") this.forgetInner(call.key);
+      if (outcome.state === "failed") this.unseenFailures.add(call.key);
+      else this.unseenFailures.delete(call.key);
       this.ready.push({ call, outcome });
     });
+  }
+
+  /** A step's body begins again: what was done in it is used again, what is under way is joined, what failed starts over. */
+  renew(key: string): void {
+    this.wanted = this.wanted.filter((call) => call.within?.over !== true);
+    for (const inner of this.inner.get(key) ?? []) {
+      this.claimed.delete(inner);
+      this.renew(inner);
+    }
+    this.replay.forgetFailures(key);
   }
 
   /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
@@ -256,7 +299,15 @@ export class Execution implements RunScope {
     }
     // The inbox was read across a pause of this code: only now is it certain which waits are open.
     if (this.phase !== "running") return;
-    for (const { wait, message } of this.waits.match(messages)) {
+    for (const message of messages) {
+      // What fell due before the answer came was first, also if no process was there to see it.
+      this.waits.fireDue(Math.min(message.at, this.clock.now()));
+      this.take(message);
+    }
+  }
+
+  private take(message: Message): void {
+    for (const { wait } of this.waits.match([message])) {
       this.wake();
       this.save(
         wait.call,
@@ -309,7 +360,10 @@ export class Execution implements RunScope {
     if (this.mayStart() && this.owns()) {
       const calls = this.wanted;
       this.wanted = [];
-      for (const call of calls) call.start(this, call);
+      for (const call of calls) {
+        if (call.within !== null) this.unsettled.set(call.key, call);
+        call.start(this, call);
+      }
     }
     if (this.replay.peek() === undefined || this.phase !== "running") {
       const live = this.ready.shift();
@@ -325,7 +379,7 @@ export class Execution implements RunScope {
   private mayStart(): boolean {
     if (this.wanted.length === 0) return false;
     if (this.phase === "failing") this.wanted = this.wanted.filter((call) => this.inFlightBody(call.within));
-    return this.phase !== "running" || !this.replay.unfinished;
+    return this.phase !== "running" || !(this.replay.unfinished || this.isInDoubt());
   }
 
   /** Whether this process owns the run; if a pause gave it up, sets out to take it back. */
@@ -349,7 +403,9 @@ export class Execution implements RunScope {
     return this.reclaiming;
   }
 
-  private deliver(call: Call, outcome: Outcome): void {
+  private deliver(asked: Call, outcome: Outcome): void {
+    let call = asked;
+    while (call.heir !== undefined) call = call.heir;
     if (this.phase !== "running" && !this.inFlightBody(call.within)) return;
     let value: unknown;
     try {
@@ -357,6 +413,7 @@ export class Execution implements RunScope {
     } catch (error) {
       return this.fatal(undecodable(this.id, call, error));
     }
+    this.unseenFailures.delete(call.key);
     if (outcome.state === "done") return call.resolve(value);
     this.failures.add(value, call.key);
     call.reject(value);
@@ -364,8 +421,10 @@ export class Execution implements RunScope {
 
   /** There is nothing to deliver and nothing to start: what does the run wait for? */
   private rest(): void {
-    if (this.inFlight.size > 0 || this.saves > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
-    if (this.phase !== "running") {
+    if (this.saves > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
+    if (this.inFlight.size > 0) {
+      if (this.phase === "running" && this.wanted.length === 0 && this.bodiesAllAsk()) this.pause();
+    } else if (this.phase !== "running") {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
       this.heldBack();
@@ -376,22 +435,30 @@ export class Execution implements RunScope {
     }
   }
 
+  /** Whether each body in flight has an open question, or a body inside it has. */
+  private bodiesAllAsk(): boolean {
+    const asking = new Set<string>();
+    for (const { call } of this.waits.open.values()) {
+      let within = call.within;
+      while (within !== null && !asking.has(within.key)) {
+        asking.add(within.key);
+        within = this.inFlight.get(within.key)?.within ?? null;
+      }
+    }
+    return [...this.inFlight.keys()].every((key) => asking.has(key));
+  }
+
   /** Calls wait although the record is not used up: the code was edited, or asks late, or diverged. */
   private heldBack(): void {
-    const { acceptEdits, continueDivergence, grace, record } = this.options;
-    if (this.changed()) {
-      const retired = acceptEdits
-        ? []
-        : this.replay.missing().filter(({ site }) => site && !hasSite(site, record.root, this.root, state.modules));
-      if (retired.length > 0)
-        return this.fatal(
-          retiredError(
-            this.id,
-            retired.map(({ site }) => describe(site)),
-            retired[0]!.key,
-          ),
-        );
-      this.replay.lenient = true;
+    const { acceptEdits, continueDivergence, grace } = this.options;
+    // What wants to start is taken for recorded work under another key, unless that is asked for after all.
+    if (!this.replay.unfinished) return this.arm(grace, () => this.mistaken());
+    const missing = this.replay.missing();
+    if (missing[0] !== undefined && this.changedSince(missing[0])) {
+      const old = missing.filter((call) => this.changedSince(call));
+      const retired = acceptEdits ? [] : this.retired(old);
+      if (retired.length > 0) return this.fatal(retiredError(this.id, retired));
+      this.replay.excuse(old);
       this.schedule();
     } else if (continueDivergence) {
       this.replay.lenient = true;
@@ -414,9 +481,62 @@ export class Execution implements RunScope {
     );
   }
 
-  private changed(): boolean {
-    const { record } = this.options;
-    return record.root !== this.root || anyChanged(record.modules, state.modules);
+  /** Those of the calls that this build has no way to. */
+  private retired(calls: readonly RecordedCall[]): RecordedCall[] {
+    const then = this.options.record.root;
+    // Where the workflow has moved to another file, what is left in the old one is an old build, unless it takes part.
+    const left = rootModule(then) === rootModule(this.root) ? undefined : rootModule(then);
+    const modules = [...state.modules.values()].filter(({ path }) => path !== left || this.present.has(path));
+    const build = new Build(this.root, modules);
+    return calls.filter(({ site, chain }) => site !== undefined && !build.reaches(site, chain, then));
+  }
+
+  /** Whether the code was edited so that a body that wants to start may do recorded work again. */
+  private isInDoubt(): boolean {
+    if (this.options.acceptEdits) return false;
+    if (this.unasked === undefined) {
+      this.unasked = this.replay.unasked().filter((call) => this.changedSince(call));
+      const retired = this.retired(this.unasked);
+      if (retired.length > 0) {
+        this.fatal(retiredError(this.id, retired));
+        return true;
+      }
+    }
+    return this.suspects() !== undefined;
+  }
+
+  /** A call that wants to start, and recorded work of the same site, with the same arguments, that nobody asked for. */
+  private suspects(): { call: Call; recorded: RecordedCall } | undefined {
+    if (this.unasked === undefined || this.unasked.length === 0) return undefined;
+    this.unasked = this.unasked.filter(({ asked }) => !asked);
+    for (const call of this.wanted) {
+      const recorded = this.unasked.find((other) => this.isSameWork(call, other));
+      if (recorded !== undefined) return { call, recorded };
+    }
+    return undefined;
+  }
+
+  private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
+    if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
+    if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
+    return isSameSite(recorded.site, this.options.record.root, site, this.root);
+  }
+
+  private mistaken(): void {
+    const found = this.suspects();
+    if (found === undefined) return this.schedule();
+    const { call, recorded } = found;
+    this.fatal(
+      new AmbiguousSiteError(
+        `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,
+        { runId: this.id, key: call.key, at: placeOf(call.site) },
+      ),
+    );
+  }
+
+  /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
+  private changedSince({ build }: RecordedCall): boolean {
+    return this.options.record.root !== this.root || anyChanged(build, state.modules);
   }
 
   private pause(): void {
@@ -485,7 +605,8 @@ export class Execution implements RunScope {
       ending = { status: "completed", output };
     } catch (error) {
       const encoded = encodeError(this.codec, error);
-      change = { status: "failed", output: null, error: encoded, culprits: this.failures.heldBy(error) };
+      const culprits = new Set([...this.failures.heldBy(error), ...this.unseenFailures]);
+      change = { status: "failed", output: null, error: encoded, culprits: [...culprits] };
       ending = { status: "failed", error: isOurs(error) ? error : this.codec.decode(encoded) };
     }
     try {
@@ -498,7 +619,7 @@ export class Execution implements RunScope {
 
   /** What the run's record says of the replay: entries that nobody asked for, calls answered although edited. */
   private report(): Pick<RunChange, "orphans" | "edited"> {
-    return { orphans: this.replay.missing().map(({ key }) => key), edited: this.edited };
+    return { orphans: this.replay.orphans().map(({ key }) => key), edited: this.edited };
   }
 
   private close(): void {
@@ -552,11 +673,19 @@ export class Execution implements RunScope {
         this.saves--;
         this.options.onEntry(entry);
         if (this.phase === "closed") return;
+        if (call.within !== null) this.remember(call, entry);
         then();
         this.wake();
       },
       (error) => this.broken(error),
     );
+  }
+
+  /** Keeps the outcome of a call that a step's body made, for the next attempt of that body. */
+  private remember(call: Call, entry: Entry): void {
+    if (entry.state === "open" || entry.state === "attempt") return;
+    this.unsettled.delete(call.key);
+    this.replay.learn(entry);
   }
 
   private async write(entries: Entry[], change?: RunChange): Promise<void> {
@@ -569,7 +698,20 @@ export class Execution implements RunScope {
 
   // --- checks ------------------------------------------------------------------------------------------------------
 
+  private noteInner(outer: string, key: string): void {
+    const keys = this.inner.get(outer);
+    if (keys === undefined) this.inner.set(outer, new Set([key]));
+    else keys.add(key);
+  }
+
+  /** A step is over, so that its body will not ask again. */
+  private forgetInner(outer: string): void {
+    for (const key of this.inner.get(outer) ?? []) this.replay.forget(key);
+    this.inner.delete(outer);
+  }
+
   private accepts(within: StepExtent | null): boolean {
+    if (within?.over) return false;
     return this.phase === "running" || this.inFlightBody(within);
   }
 
@@ -607,13 +749,11 @@ function duplicate(runId: string, request: CallRequest): DuplicateKeyError {
   );
 }
 
-function retiredError(runId: string, sites: string[], key: string): RetiredSiteError {
+function retiredError(runId: string, calls: readonly RecordedCall[]): RetiredSiteError {
+  const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);
   return new RetiredSiteError(
-    `${sites.length} recorded call${sites.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
-    {
-      runId,
-      key,
-    },
+    `${calls.length} recorded call${calls.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
+    { runId, key: calls[0]!.key },
   );
 }
 

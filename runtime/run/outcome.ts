@@ -1,5 +1,4 @@
 /** Outcomes of bodies as they are kept: encoded at once, so that later changes to the value change nothing. */
-import { SerialisationError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 
 export interface Outcome {
@@ -11,10 +10,14 @@ export interface Outcome {
 export function encodeError(codec: Codec, error: unknown): string {
   try {
     return codec.encode(error);
-  } catch (fault) {
-    if (!(fault instanceof SerialisationError)) throw fault;
+  } catch {
     // Errors often drag sockets, requests and the like along. What matters of them is kept.
-    return codec.encode(plainError(error, new Set()));
+    try {
+      return codec.encode(plainError(error, new Set()));
+    } catch (fault) {
+      // Its own getters threw.
+      return codec.encode(new Error(`An error that cannot be read was thrown: ${String(fault)}`));
+    }
   }
 }
 
@@ -33,7 +36,7 @@ function plainError(error: unknown, seen: Set<unknown>): unknown {
         )
       : new (Plain as ErrorConstructor)(error.message);
   for (const name of Object.keys(error)) {
-    const value = (error as unknown as Record<string, unknown>)[name];
+    const value = fieldOf(error, name);
     if (value === null || kept.has(typeof value)) Object.defineProperty(copy, name, plain(value));
   }
   if (copy.name !== error.name) Object.defineProperty(copy, "name", { ...plain(error.name), enumerable: false });
@@ -41,6 +44,15 @@ function plainError(error: unknown, seen: Set<unknown>): unknown {
   if ("cause" in error)
     Object.defineProperty(copy, "cause", { ...plain(plainPart(error.cause, seen)), enumerable: false });
   return copy;
+}
+
+/** A field, or undefined where a getter throws. */
+function fieldOf(error: Error, name: string): unknown {
+  try {
+    return (error as unknown as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
 }
 
 function plainPart(value: unknown, seen: Set<unknown>): unknown {

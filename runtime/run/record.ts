@@ -14,6 +14,12 @@ export interface RecordedCall {
   within: string | undefined;
   /** Where the call stood, for messages and for finding it in another build. */
   site: SiteRecord | undefined;
+  /** Text fingerprints of the modules that contributed to the run when this was recorded. */
+  build: ReadonlyMap<string, string>;
+  /** The way to it; see `scope/chain.ts`. */
+  chain: string;
+  /** Fingerprint of the arguments. */
+  args: string;
   /** Position in the order of delivery. */
   seq: number;
   /** Whether the replay has to see this call before anything new may start. */
@@ -27,7 +33,7 @@ export interface RunRecordView {
   /** The required calls in order of delivery. */
   timeline: RecordedCall[];
   lastSeq: number;
-  /** Text fingerprint of each module that contributed. */
+  /** Text fingerprint of each module that contributed, as last recorded. */
   modules: Map<string, string>;
   /** The workflow function that recorded the run. */
   root: string | undefined;
@@ -38,31 +44,54 @@ export interface RunRecordView {
  */
 export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): RunRecordView {
   const calls = new Map<string, RecordedCall>();
-  const modules = new Map<string, string>();
+  let modules = new Map<string, string>();
   let root: string | undefined;
   for (const entry of entries) {
     root ??= entry.root;
-    for (const [path, text] of entry.modules ?? []) modules.set(path, text);
-    const call = calls.get(entry.key) ?? newCall(entry);
+    for (const [path, text] of entry.modules ?? []) {
+      // Another text: from here on an edited build recorded the run.
+      if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
+      modules.set(path, text);
+    }
+    const call = calls.get(entry.key) ?? newRecordedCall(entry);
     calls.set(entry.key, call);
+    call.build = modules;
     take(call, entry);
   }
-  let firstRerun = Number.POSITIVE_INFINITY;
+  const detours = findDetours(entries);
   for (const key of rerun) {
     const call = calls.get(key);
     if (call?.outcome?.state !== "failed") continue;
-    firstRerun = Math.min(firstRerun, call.seq);
+    if (call.within === undefined) detours.push({ from: call.seq, to: Number.POSITIVE_INFINITY });
     call.outcome = undefined;
   }
   const timeline: RecordedCall[] = [];
   for (const call of calls.values()) {
-    // What a step's body asked for need not be asked for again if the step is answered. What came after a failure
-    // that is run again may not come again.
-    call.required = call.within === undefined && !rerun.has(call.key) && call.seq < firstRerun;
+    // What a step's body asked for need not be asked for again if the step is answered.
+    call.required =
+      call.within === undefined &&
+      !rerun.has(call.key) &&
+      !detours.some(({ from, to }) => from < call.seq && call.seq < to);
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
   return { calls, timeline, lastSeq: entries.at(-1)?.seq ?? 0, modules, root };
+}
+
+/**
+ * Stretches of the journal from a failure to the outcome of running that step again. What was recorded there may have
+ * followed from the failure (a compensation, say), so the code may never ask for it again.
+ */
+function findDetours(entries: readonly Entry[]): Array<{ from: number; to: number }> {
+  const detours: Array<{ from: number; to: number }> = [];
+  const failed = new Map<string, number>();
+  for (const { key, state, seq, within } of entries) {
+    if (within !== undefined || state === "open" || state === "attempt") continue;
+    const from = failed.get(key);
+    if (from !== undefined) detours.push({ from, to: seq });
+    if (state === "failed") failed.set(key, seq);
+  }
+  return detours;
 }
 
 /** The failures to run again: those that failed the run, and the failures that they hold. */
@@ -79,9 +108,22 @@ export function withCauses(entries: readonly Entry[], culprits: Iterable<string>
   return found;
 }
 
-function newCall(entry: Entry): RecordedCall {
-  const { key, within, site, seq } = entry;
-  return { key, within, site, seq, outcome: undefined, open: undefined, attempts: 0, required: false, asked: false };
+export function newRecordedCall(entry: Entry): RecordedCall {
+  const { key, within, site, chain = "", args = "", seq } = entry;
+  return {
+    key,
+    within,
+    site,
+    chain,
+    args,
+    seq,
+    build: new Map(),
+    outcome: undefined,
+    open: undefined,
+    attempts: 0,
+    required: false,
+    asked: false,
+  };
 }
 
 function take(call: RecordedCall, entry: Entry): void {

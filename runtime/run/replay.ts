@@ -4,8 +4,10 @@
  * Outcomes are delivered in recorded order. One that the code has not asked for yet holds back all later ones, since
  * a branch that asks late (it waits for something raw) must not be overtaken; `lenient` lifts that.
  */
+
+import type { Entry } from "../journal/entry.js";
 import type { Call } from "./call.js";
-import type { RecordedCall, RunRecordView } from "./record.js";
+import { newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
 
 export class Replay {
   /** Calls that were asked for and await delivery, lowest sequence first. */
@@ -18,6 +20,32 @@ export class Replay {
 
   find(key: string): RecordedCall | undefined {
     return this.record.calls.get(key);
+  }
+
+  /** Adds the outcome of a call that a step's body made in this process. */
+  learn(entry: Entry): void {
+    const { calls } = this.record;
+    calls.set(entry.key, {
+      ...(calls.get(entry.key) ?? newRecordedCall(entry)),
+      outcome: entry,
+      seq: entry.seq,
+      asked: true,
+    });
+  }
+
+  /** Nobody will ask for this call's outcome any more. */
+  forget(key: string): void {
+    this.record.calls.delete(key);
+  }
+
+  /** Failures of calls that the body of step `outer` made, and of those below, are not used again. */
+  forgetFailures(outer: string): void {
+    for (const [key, call] of this.record.calls) {
+      if (call.within !== outer || call.outcome?.state === "done") continue;
+      // Not changed in place: it may be in line for delivery to the attempt that is over.
+      this.record.calls.set(key, { ...call, outcome: undefined });
+      this.forgetFailures(key);
+    }
   }
 
   /** Puts a call with a recorded outcome in line. */
@@ -56,12 +84,46 @@ export class Replay {
 
   /** Required calls that the code has not asked for. */
   missing(): RecordedCall[] {
-    return this.record.timeline.filter((call) => !call.asked);
+    return this.record.timeline.filter(awaited);
+  }
+
+  /** All recorded calls that the code has not asked for, but for those of answered steps' bodies. */
+  orphans(): RecordedCall[] {
+    return [...this.record.calls.values()].filter(({ within, asked }) => within === undefined && !asked);
+  }
+
+  /**
+   * What the code has not asked for of what it is to use again: calls of the run itself, and what was done in step
+   * bodies that are to run again.
+   */
+  unasked(): RecordedCall[] {
+    const { calls, timeline } = this.record;
+    const nested = [...calls.values()].filter(
+      (call) => call.within !== undefined && call.outcome?.state === "done" && !this.isAnswered(call.key),
+    );
+    return [...timeline, ...nested].filter(({ asked }) => !asked);
+  }
+
+  /** Whether a step around a call is answered by the record. */
+  private isAnswered(key: string): boolean {
+    for (let end = key.lastIndexOf("/"); end > 0; end = key.lastIndexOf("/", end - 1)) {
+      if (this.record.calls.get(key.slice(0, end))?.outcome !== undefined) return true;
+    }
+    return false;
+  }
+
+  /** These need not be asked for any more. */
+  excuse(calls: Iterable<RecordedCall>): void {
+    for (const call of calls) call.required = false;
   }
 
   private firstMissing(): RecordedCall | undefined {
     const { timeline } = this.record;
-    while (this.cursor < timeline.length && timeline[this.cursor]!.asked) this.cursor++;
+    while (this.cursor < timeline.length && !awaited(timeline[this.cursor]!)) this.cursor++;
     return timeline[this.cursor];
   }
+}
+
+function awaited({ required, asked }: RecordedCall): boolean {
+  return required && !asked;
 }

@@ -1,4 +1,5 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
+import type { AsyncResource } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
 import { outsideRuns } from "../scope/outside.js";
@@ -18,6 +19,8 @@ export interface RetryPolicy {
 export interface BodyRequest {
   fn: (...args: unknown[]) => unknown;
   args: unknown[];
+  /** The async context of the call. */
+  context: AsyncResource;
   /** Where the step's call stands. */
   site: Site | null;
   retry: RetryPolicy | undefined;
@@ -42,6 +45,8 @@ export interface StepContext {
 export interface RunningStep {
   readonly key: string;
   readonly context: StepContext;
+  /** The attempt has failed: what is left of its body gets nothing done any more. */
+  over: boolean;
 }
 
 export function startBody(execution: Execution, call: Call, request: BodyRequest): void {
@@ -51,6 +56,7 @@ export function startBody(execution: Execution, call: Call, request: BodyRequest
 
 function attempt(execution: Execution, call: Call, request: BodyRequest, number: number): void {
   const { retry } = request;
+  if (number > 1) execution.renew(call.key);
   if (retry === undefined) return run(execution, call, request, number);
   // Announced before the body starts, so that limits hold across crashes.
   if (number > retry.retries + 1) {
@@ -81,7 +87,7 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
       return signal;
     },
   };
-  const extent: RunningStep = { key: call.key, context };
+  const extent: RunningStep = { key: call.key, context, over: false };
   const body = new StepBody(execution, extent, call.chain, request.site);
 
   let over = false;
@@ -91,10 +97,18 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
     stopTimer?.();
     const details = { attempt: number, startedAt, endedAt: execution.clock.now() };
     if (outcome.state === "failed" && mayRetry(execution, request, number, error)) {
-      const pause = outsideRuns(() => request.retry!.delay(number));
+      extent.over = true;
+      let pause: number;
+      try {
+        pause = outsideRuns(() => request.retry!.delay(number));
+      } catch (fault) {
+        // The user's own function may throw, or return what is no duration.
+        return execution.finished(call, { state: "failed", value: encodeError(execution.codec, fault) }, details);
+      }
       execution.clock.after(pause, () => attempt(execution, call, request, number + 1));
       return;
     }
+    extent.over = outcome.state === "failed";
     const causes = error === undefined ? [] : execution.failures.heldBy(error);
     execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
   };
@@ -126,12 +140,15 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
         });
   let result: unknown;
   try {
-    result = inMark(body, () => request.fn(...request.args));
+    // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
+    result = request.context.runInAsyncScope(() => inMark(body, () => request.fn(...request.args)));
+    // A promise-like object of somebody else may do as it likes when it is asked.
+    if (!(result instanceof Promise) && isThenable(result)) result = Promise.resolve(result);
   } catch (error) {
     return fail(error);
   }
   // The value is encoded as the body's promise settles, before other code can change it.
-  if (isThenable(result)) result.then(succeed, fail);
+  if (result instanceof Promise) result.then(succeed, fail);
   else succeed(result);
 }
 

@@ -9,10 +9,18 @@ export interface OpenWait {
   since: number;
 }
 
+/** A timer that has been set. */
+interface Timer {
+  /** Milliseconds since the epoch. */
+  due: number;
+  cancel: () => void;
+  fire: () => void;
+}
+
 export class WaitingRoom {
   /** Open waits by replay key. */
   readonly open = new Map<string, OpenWait>();
-  private readonly alarms = new Map<string, () => void>();
+  private readonly alarms = new Map<string, Timer>();
   private readonly used = new Set<number>();
 
   /** How many timers run. */
@@ -24,12 +32,19 @@ export class WaitingRoom {
     this.open.set(wait.call.key, wait);
   }
 
-  addTimer(key: string, cancel: () => void): void {
-    this.alarms.set(key, cancel);
+  /** @param after sets an alarm for when the timer is due, and returns the way to cancel it */
+  addTimer(key: string, due: number, fire: () => void, after: (alarm: () => void) => () => void): void {
+    this.alarms.set(key, { due, cancel: after(() => this.fireDue(due)), fire });
   }
 
-  removeTimer(key: string): void {
-    this.alarms.delete(key);
+  /** Fires the timers that are due at `time`, earliest first: alarms of some that are overdue go off in any order. */
+  fireDue(time: number): void {
+    const due = [...this.alarms].filter(([, timer]) => timer.due <= time).sort(([, a], [, b]) => a.due - b.due);
+    for (const [key, timer] of due) {
+      timer.cancel();
+      this.alarms.delete(key);
+      timer.fire();
+    }
   }
 
   /** Pairs messages, in order of arrival, with open waits, by key or by name; both are used up. */
@@ -47,7 +62,7 @@ export class WaitingRoom {
   }
 
   clear(): void {
-    for (const cancel of this.alarms.values()) cancel();
+    for (const { cancel } of this.alarms.values()) cancel();
     this.alarms.clear();
     this.open.clear();
   }

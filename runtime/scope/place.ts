@@ -6,13 +6,12 @@
  * 1. A marked call in progress whose code the function was entered from synchronously - if the function was created
  *    in no frame of a live run, or the call stands inside the place where it was created.
  * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered.
- * 3. The async context: the innermost place whose asynchronous extent this is. Only one strand of such entries may
- *    start at a place, since nothing but timing would tell two apart.
+ * 3. The async context: the innermost place whose asynchronous extent this is. Calls in a second strand of such entries
+ *    at one place have no identity, since nothing but timing would tell two strands apart.
  *
  * The async context is moved to each frame as it opens, so that it follows causality: a second, later entry sees the
  * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
  */
-import { AmbiguousScopeError } from "../errors.js";
 import { extendChain } from "./chain.js";
 import { bound, escapePart, pathSuffix, spellElement } from "./key.js";
 import type { ModuleTable, Place } from "./module-table.js";
@@ -25,6 +24,8 @@ export interface RunScope {
   readonly open: boolean;
   /** Notes that a module's code takes part in the run. */
   contribute(module: ModuleTable): void;
+  /** A digest of where a place stands, for finding it in another build. */
+  whereabouts(module: ModuleTable, place: Place): string;
   /** Notes which function is the run's workflow. */
   setRoot(module: ModuleTable, place: Place): void;
   /** Ends the run with an error that no code of the workflow can catch. */
@@ -34,12 +35,14 @@ export interface RunScope {
 /** The extent of a step's body. */
 export interface StepExtent {
   readonly key: string;
+  /** The attempt has failed: what is left of its body gets nothing done any more. */
+  readonly over: boolean;
 }
 
 /** Anything that can be the parent of a frame. */
 export abstract class Scope {
-  /** Whether an entry by rule 3 has happened here. */
-  strandStarted = false;
+  /** How many entries by rule 3 have happened here. */
+  private strands = 0;
 
   constructor(
     readonly run: RunScope,
@@ -55,15 +58,24 @@ export abstract class Scope {
   /** Marker of rule 3 entries in keys. */
   protected abstract readonly strandMark: string;
 
-  /** Opens a frame here by rule 3. */
-  openStrand(module: ModuleTable, place: Place): Frame {
-    if (this.strandStarted) {
-      const error = new AmbiguousScopeError({ key: this.key, at: place.at });
-      this.run.fatal(error);
-      throw error;
-    }
-    this.strandStarted = true;
-    return new Frame(module, this.run, this.key + this.strandMark, this.chain, this.within, this.site);
+  /**
+   * Opens a frame here by rule 3. Any but the first has an order that only timing gave it: that is an error as soon as
+   * a call below it needs an identity, and none otherwise.
+   */
+  openStrand(module: ModuleTable): Frame {
+    const { key, timed } = this.takeStrand();
+    return new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed);
+  }
+
+  /** The key of the next entry by rule 3, and whether only timing gave it its number. */
+  takeStrand(): { key: string; timed: boolean } {
+    const number = this.strands++;
+    return { key: bound(numbered(this.key + this.strandMark, number)), timed: number > 0 };
+  }
+
+  /** The place that frames opened by rule 3 count as standing in. */
+  protected get strandSite(): Site | null {
+    return this.site;
   }
 }
 
@@ -72,6 +84,8 @@ export interface Site {
   readonly frame: Frame;
   readonly loops: readonly number[];
   readonly path: LoopPath;
+  /** An explicit key names the place: how the frame got its number does not matter below. */
+  readonly keyed?: boolean;
 }
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
@@ -112,7 +126,12 @@ export class MarkedCall extends Caller implements Site {
     private readonly itemKeys: readonly string[] | undefined,
   ) {
     const run = frame.run!;
-    super(run, segmentKey(frame, place, path), extendChain(frame.chain, place), frame.within);
+    super(
+      run,
+      segmentKey(frame, place, path),
+      extendChain(frame.chain, place, run.whereabouts(frame.module, place)),
+      frame.within,
+    );
   }
 
   get loops(): readonly number[] {
@@ -136,6 +155,7 @@ export class WorkflowBody extends Caller {
     chain: string,
     within: StepExtent | null,
     readonly site: Site | null,
+    private readonly timed = false,
   ) {
     super(run, key, chain, within);
   }
@@ -146,7 +166,8 @@ export class WorkflowBody extends Caller {
 
   override openChild(module: ModuleTable, place: Place): Frame {
     if (this.site === null && this.children === 0) this.run.setRoot(module, place);
-    return super.openChild(module, place);
+    if (!this.timed) return super.openChild(module, place);
+    return new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site, true);
   }
 
   /** The runtime calls the workflow's function itself, so that the first frame is that function's, wherever it was born. */
@@ -177,6 +198,8 @@ export class StepBody extends Caller {
 /** One activation of a function body. Generated code calls its methods; see `site-table.ts`. */
 export class Frame extends Scope {
   readonly depth: number;
+  /** Whether only timing gave the frame, or one that it is below, its number. */
+  readonly timed: boolean;
   /** How often each place in this frame has been entered. */
   private counts: Map<string, number> | undefined;
   protected readonly strandMark = "/~";
@@ -188,10 +211,16 @@ export class Frame extends Scope {
     chain: string,
     within: StepExtent | null,
     readonly site: Site | null,
+    timed = false,
   ) {
     super(run, key, chain, within);
     this.depth = site === null ? 0 : site.frame.depth + 1;
+    this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
+  }
+
+  protected override get strandSite(): Site {
+    return { frame: this, loops: [], path: 0 };
   }
 
   count(place: string): number {
@@ -274,7 +303,7 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
   } else {
     const context = state.context.getStore();
     if (!context?.run.open) return outsideFrame(module);
-    frame = context.openStrand(module, place);
+    frame = context.openStrand(module);
   }
   // A generator opens its frame in its caller's code, which must keep its own context; and where there is no context
   // the code around belongs to no run and must not be drawn into this one.
@@ -289,7 +318,8 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const context = state.context.getStore();
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
-  return new Frame(module, creator.run, key, extendChain(creator.chain, place), within, site);
+  const chain = extendChain(creator.chain, place, creator.run.whereabouts(module, place));
+  return new Frame(module, creator.run, key, chain, within, site);
 }
 
 /** Runs `body` with `mark` as the marked call in progress and as the async context of what it starts. */
@@ -312,8 +342,13 @@ export function currentScope(): Scope | undefined {
 export function openWorkflow(name: string): WorkflowBody | undefined {
   const scope = currentScope();
   if (!scope?.run.open) return undefined;
-  const parent = scope === state.mark ? state.mark.childKey() : `${scope.key}/~`;
-  return new WorkflowBody(scope.run, bound(`${parent}/${escapePart(name)}`), scope.chain, scope.within, scope.site);
+  const marked = scope === state.mark;
+  const { key: parent, timed } = marked ? { key: state.mark!.childKey(), timed: false } : scope.takeStrand();
+  const key = bound(`${parent}/${escapePart(name)}`);
+  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed);
+  // As with a function's frame: a later call by the same code is this one's successor.
+  if (!marked) state.context.enterWith(body);
+  return body;
 }
 
 function segmentKey(frame: Frame, place: Place, path: LoopPath): string {

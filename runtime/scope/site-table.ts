@@ -35,7 +35,10 @@ export type Row = readonly [
   line: number,
   /** How many places of this kind share the anchor (before its ordinal) in the function; at least 1. */
   shared: number,
-  /** Fingerprint of the call's text, stable under formatting, comments and types; empty for functions. */
+  /**
+   * Fingerprint of the call's text, stable under formatting, comments and types; for a function that of its own text, or
+   * of the call that it is an argument of.
+   */
   text: string,
   /** Ids (unique in the module) of the loops around the place within its function, outermost first. */
   loops?: readonly number[],

@@ -65,24 +65,40 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
   const version = versionOf(connection);
   if (version > schemaVersion) {
     throw new StoreError(
-      `The database ${path} was written by a newer version of stepmark (its tables have version ${version}, this one knows ${schemaVersion}); install that version, or give this one another file`,
+      `The database ${path} was written by a newer version of stepmark (its tables have version ${version}, this one knows ${schemaVersion})`,
       {},
+      "Install that version, or give this one another file.",
     );
   }
   connection.exec("PRAGMA foreign_keys = ON");
   if (version === 0) transaction(connection, () => createTables(connection, path));
-  const mode = connection.prepare("PRAGMA journal_mode").get() as { journal_mode: string };
-  if (mode.journal_mode !== "wal") {
-    connection.prepare("PRAGMA journal_mode = WAL").get();
-  }
+  enterWal(connection, settings.busyTimeout);
   connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
+}
+
+/**
+ * Switches the file to a write-ahead log. Of two processes that do so at once SQLite refuses one without letting it
+ * wait, because each could be waiting for the other; by the next attempt the file is switched.
+ */
+function enterWal(connection: Connection, patience: number): void {
+  const until = performance.now() + patience;
+  for (;;) {
+    try {
+      const { journal_mode } = connection.prepare("PRAGMA journal_mode").get() as { journal_mode: string };
+      if (journal_mode !== "wal") connection.prepare("PRAGMA journal_mode = WAL").get();
+      return;
+    } catch (error) {
+      if (!/locked/.test(String(error)) || performance.now() >= until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
 }
 
 function createTables(connection: Connection, path: string): void {
   // Another process may have been first, before this transaction began.
   if (versionOf(connection) !== 0) return;
   if (connection.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) {
-    throw new StoreError(`${path} is the database of another program; give stepmark a file of its own`, {});
+    throw new StoreError(`${path} is the database of another program`, {}, "Give stepmark a file of its own.");
   }
   connection.exec(schema);
 }

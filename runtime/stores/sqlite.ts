@@ -48,7 +48,8 @@ export function sqliteStore(path: string, options: SqliteOptions = {}): Store {
 }
 
 const inMemory = ":memory:";
-const busyTimeout = 5000;
+// Generous: a process that appends without pause leaves others only short gaps.
+const busyTimeout = 15_000;
 
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
 const { setImmediate } = timers;

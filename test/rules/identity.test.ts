@@ -360,6 +360,23 @@ describe("scopes", () => {
     expect(error.message).toContain('"include"');
   });
 
+  it("rule 3: an explicit key makes up for it, for the steps inside as well", async () => {
+    const inner = async (item: string): Promise<string> => step(work, item);
+    const byKey = (item: string): Promise<string> => step({ key: item }, inner, item);
+    const flow = workflow("scatter-keys", async () => scatter(["a", "b", "c"], byKey));
+    await replayed(
+      flow,
+      ["a", "b", "c"].map((x) => `work(${x})`),
+      3,
+    );
+  });
+
+  it("rule 3: functions that lead to no step may be called concurrently", async () => {
+    const shout = async (item: string): Promise<string> => item.toUpperCase().concat("!");
+    const flow = workflow("scatter-plain", async () => [...(await scatter(["a", "b", "c"], shout)), await workOn("d")]);
+    await replayed(flow, ["A!", "B!", "C!", "work(d)"], 3);
+  });
+
   it("rule 3: the same through a closure is fine", async () => {
     const flow = workflow("scatter-closures", async () =>
       Promise.all(["a", "b", "c"].map((x) => sequence([x], async (y) => workOn(y)))),

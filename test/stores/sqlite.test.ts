@@ -102,7 +102,7 @@ describe.each(drivers)("the file (%s)", (driver) => {
     const newer = openDatabase(path, driver);
     newer.exec("PRAGMA user_version = 99");
     newer.close();
-    expect((await failure(sqliteStore(path, { driver }).read("r"))).message).toMatch(/newer version.*99.*install/);
+    expect((await failure(sqliteStore(path, { driver }).read("r"))).message).toMatch(/newer version.*99.*Install/);
 
     const foreign = newFile();
     const connection = openDatabase(foreign, driver);
@@ -133,6 +133,26 @@ describe.each(drivers)("the file (%s)", (driver) => {
     expect((await late.list({})).map(({ id }) => id).sort()).toEqual(["first", "second"]);
     await late.close();
     await other.close();
+  });
+
+  it("is tried again when another process is switching it to a write-ahead log", async () => {
+    let refused = 0;
+    const store = sqliteStore(newFile(), {
+      driver: (file) => {
+        const connection = openDatabase(file, driver);
+        return {
+          close: () => connection.close(),
+          exec: (sql) => connection.exec(sql),
+          prepare(sql) {
+            if (sql === "PRAGMA journal_mode = WAL" && refused++ < 2) throw new Error("database is locked");
+            return connection.prepare(sql);
+          },
+        };
+      },
+    });
+    expect((await store.create(newRun("r"))).created).toBe(true);
+    expect(refused).toBe(3);
+    await store.close();
   });
 
   it("I8: two handles on it are two owners, and the fence tells them apart", async () => {

@@ -39,6 +39,7 @@ export const fulfil = workflow("fulfil", async (items) => {
         return $3.call(8, 0, book, void 0, [out]);
     });
 });
+$s();
 `);
   expect(planOf(source)!.rows.map((row) => [...row.slice(0, 5), ...row.slice(6)])).toEqual([
     [2, "fulfil()", -1, 2, 1],
@@ -332,6 +333,28 @@ describe("transformers before ours", () => {
     const { outcome, trace } = await execute(compile(source, as, { before: [doubling] }), as);
     expect(outcome.result).toBe("[4,8,6,8]");
     expect(trace.identities.map(({ path }) => path)).toEqual([[0], [1]]);
+  });
+});
+
+describe("sloppy code", () => {
+  const as = setting("5.9", "CommonJS", "ES2022", { alwaysStrict: false });
+  const snippets: Record<string, string> = {
+    "arguments follow parameters": `function* g(a: any) { arguments[0] = 5; yield a; a = 6; yield arguments[0]; h(a); } function h(_x: any) {} return [...g(1)];`,
+    "a parameter changed through arguments": `function f(o: any) { return o.m(1)[arguments[0] = { m: (x: any) => [2, x] }, "length"] + o.m(3).length; } return f({ m(x: any) { return [this.k, x]; }, k: 1 });`,
+    "this is the global object": `function f(this: any) { return this === globalThis; } return [f(), (0, f)(), f.call(1 as any)];`,
+    "a function in a block is visible after it": `{ function later() { return t.log("later"); } } return later();`,
+    "a name declared twice": `function f(a: any, a: any) { return h(a); } function* g(a: any, a: any) { yield h(a); } function h(x: any) { return x; } return [f(1, 2), ...g(3, 4)];`,
+    "a parameter declared again": `function f(a: any) { var a; return h(a); } function h(x: any) { return x; } return f(1);`,
+    with: `const o = { f: (x: any) => t.log("o.f", x), step: (f: any) => t.log("o.step", f()) }; const f = 1; with (o as any) { f(2 as never); step(() => 3); } return f;`,
+  };
+
+  it.each(Object.entries(snippets))("%s", async (_name, snippet) => {
+    const source = `const { step } = require("stepmark"); exports.run = async function (t: any): Promise<any> { await step(() => 0); ${snippet} };`;
+    const plain = await execute(compile(source, as, { transform: false }), as);
+    expect(plain.outcome.error).toBeUndefined();
+    const code = compile(source, as);
+    expect(code).toContain("step.at(");
+    expect((await execute(code, as)).outcome, code).toEqual(plain.outcome);
   });
 });
 

@@ -87,6 +87,18 @@ it("a function keeps the iteration that it was made in, whenever it is called", 
   ]);
 });
 
+it("what a field's initialiser calls goes by the iteration that its class was made in, once", async () => {
+  const snippet = `const mk = (x: any) => x; for (const x of [1, 2]) { class A { v = mk(x); w = step(() => x); f = (y = mk(1)) => y; } await new A().w; new A().f(); }`;
+  const { outcome, trace } = await execute(compile(moduleOf(snippet), oneSetting), oneSetting);
+  expect(outcome.error).toBeUndefined();
+  const inField = trace.marks.filter(({ anchor }) => anchor === "mk");
+  expect(inField.map(({ chain, path }) => [...chain, path].join(">"))).toEqual([
+    ...["run{}>A.v{}>0", "run{}>A.v{}>0", "run{}>A.f{}>0"],
+    ...["run{}>A.v{}>0", "run{}>A.v{}>0", "run{}>A.f{}>0"],
+  ]);
+  expect(trace.entered.filter((entry) => entry === "run{}>A.v{}[1]")).toHaveLength(2);
+});
+
 it("B77: each pass of a loop has identities of its own, and a later edit adds to them only", async () => {
   const source = (edit: string) => `${a} for (let i = 0; i < 3; i++) { await step(a, i); ${edit} }`;
   const before = await identities(source(""));

@@ -74,6 +74,6 @@ export function applyPlan(
     visitChildren,
   };
   const changed = visitChildren(file);
-  const statements = [...changed.statements, rootFunction(ts, plan.root.source)];
+  const statements = [...changed.statements, ...rootFunction(ts, plan.root.source)];
   return factory.updateSourceFile(changed, ts.setTextRange(factory.createNodeArray(statements), changed.statements));
 }

@@ -3,7 +3,7 @@ import type ts from "typescript";
 import type { TypeScript } from "../plan/syntax.js";
 
 /** Parses the plan's text and cuts the nodes off from it, so that nobody looks for their text or names in the file. */
-export function rootFunction(ts: TypeScript, source: string): ts.Statement {
+export function rootFunction(ts: TypeScript, source: string): readonly ts.Statement[] {
   const parsed = ts.createSourceFile("root.js", source, ts.ScriptTarget.Latest, false, ts.ScriptKind.JS);
   const detach = (node: ts.Node): void => {
     Object.assign(node, { pos: -1, end: -1, flags: node.flags | ts.NodeFlags.Synthesized });
@@ -12,7 +12,6 @@ export function rootFunction(ts: TypeScript, source: string): ts.Statement {
       nodes.forEach(detach);
     });
   };
-  const statement = parsed.statements[0]!;
-  detach(statement);
-  return statement;
+  parsed.statements.forEach(detach);
+  return parsed.statements;
 }

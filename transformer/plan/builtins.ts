@@ -53,7 +53,8 @@ export function staysAsIs(source: Source, scopes: Scopes, node: ts.CallExpressio
     );
   }
   if (isGlobal(source, scopes, root, "require") && node.questionDotToken === undefined) return true;
-  if (isGlobal(source, scopes, node.expression, "eval") && node.questionDotToken === undefined) return true;
+  // `(eval)(x)` and `eval!(x)` still see the variables around.
+  if (isGlobal(source, scopes, unwrap(ts, node.expression), "eval") && node.questionDotToken === undefined) return true;
   return isFunction(source, scopes, node.expression);
 }
 

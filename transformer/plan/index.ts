@@ -14,7 +14,7 @@ import { hasRoot, rootSource } from "./root.js";
 import { analyseScopes, type Scopes } from "./scopes.js";
 import type { CallEdit, CaptureGroup, FrameRef, FunctionEdit, Path, Plan, Self, Span, WrapEdit } from "./shape.js";
 import { type CallRecord, type FunctionRecord, type LoopPlace, type Survey, survey, type Zone } from "./survey.js";
-import { memberName, readSource, type Source, type TypeScript } from "./syntax.js";
+import { memberName, parentPastWrappers, readSource, type Source, type TypeScript } from "./syntax.js";
 import { planTemps, type Temps } from "./temps.js";
 
 export type { Plan } from "./shape.js";
@@ -128,7 +128,10 @@ class Planning {
         const kind = this.byParameter.has(record) ? RowKind.generator : RowKind.fn;
         const line = this.lineOf(nameOf(record.node));
         this.rowOf.set(record, this.rows.length);
-        this.rows.push(row(kind, text, containerOf(record.creator), line, shared, "", this.loopIds(record.creation)));
+        const digest = fingerprint(this.textOf(record));
+        this.rows.push(
+          row(kind, text, containerOf(record.creator), line, shared, digest, this.loopIds(record.creation)),
+        );
       }
       for (const call of record.calls) {
         if (call.role === "none") continue;
@@ -140,6 +143,14 @@ class Planning {
         this.rows.push(row(kind, text, containerOf(record), line, shared, fingerprint(call.node), loops));
       }
     }
+  }
+
+  /** What tells a function apart from its namesakes: the call that it is an argument of, or else the function itself. */
+  private textOf({ node }: FunctionRecord): ts.Node {
+    const { ts } = this.source;
+    const { parent, child } = parentPastWrappers(this.source, node);
+    if (parent === undefined || !(ts.isCallExpression(parent) || ts.isNewExpression(parent))) return node;
+    return parent.expression === child ? node : parent;
   }
 
   private loopIds(places: readonly LoopPlace[]): number[] {

@@ -34,8 +34,15 @@ export function isStableReceiver(source: Source, scopes: Scopes, member: MemberC
   if (object.kind === ts.SyntaxKind.ThisKeyword || object.kind === ts.SyntaxKind.SuperKeyword) return true;
   if (!ts.isIdentifier(object)) return false;
   const binding = scopes.resolve(object);
-  return binding === undefined ? object.text !== "arguments" : isStable(scopes, binding);
+  return binding === undefined ? plainGlobals.has(object.text) : isStable(scopes, binding);
 }
+
+/** Globals that every engine has as plain properties; others may be getters, which have to be read once. */
+const plainGlobals = new Set(
+  "Array BigInt Boolean Date Error Function Intl JSON Map Math Number Object Promise Proxy Reflect RegExp Set String Symbol".split(
+    " ",
+  ),
+);
 
 function isStable(scopes: Scopes, { kind, reassigned }: Binding): boolean {
   if (reassigned) return false;

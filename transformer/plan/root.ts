@@ -9,7 +9,8 @@ const RUNTIME = "stepmark@1";
 /**
  * Text of a hoisted function that answers the module's root frame. It is a declaration, so that it works wherever it
  * stands and however early a hoisted function of the module is called; and where no runtime is loaded (an included
- * file used on its own, a cycle of modules) it answers a frame that lets all calls through.
+ * file used on its own, a cycle of modules) it answers a frame that lets all calls through. It is called once at the
+ * end, so that the runtime knows the sites of all loaded modules before it judges what an edit has done to a record.
  *
  * @param shadowed names that the module itself declares: the function must not take those for the global ones
  */
@@ -31,7 +32,8 @@ ${table}  ])) : {
     new(i, p, C, a) { return ${builtin("Reflect")}.construct(C, a); },
     itemKey(k, i) { return i; },
   })(${global}[${builtin("Symbol")}.for("${RUNTIME}")]);
-}`;
+}
+${name}();`;
 }
 
 /** Whether a file has such a function already. */

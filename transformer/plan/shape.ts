@@ -17,7 +17,7 @@ export interface Plan {
   /** Fingerprint of the module's text. */
   readonly text: string;
   readonly rows: readonly Row[];
-  /** The hoisted function that answers the module's root frame; `source` is its text, to stand at the file's end. */
+  /** The hoisted function that answers the module's root frame; `source` is its text with a first call, for the file's end. */
   readonly root: { readonly name: string; readonly source: string };
   readonly functions: readonly FunctionEdit[];
   readonly loops: readonly LoopEdit[];

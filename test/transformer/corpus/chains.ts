@@ -11,6 +11,10 @@ export const chains: Record<string, string> = {
   "key evaluated once": `let n = 0; const o: any = { k1: (x: any) => x, k2: (x: any) => -x }; const k = () => "k" + ++n; return [o[k()](t.log(5)), o?.[k()](6), n];`,
   "key calls inside": `const o: any = { a: { x: () => 1 }, b: { x: () => 2 }, pick: (k: string) => k }; return [o[o.pick("a")].x(), o.a[o.pick("x")](), o?.[o.pick("b")]?.[o.pick("x")]?.()];`,
   "awaited key": `const o: any = { async k() { return "m"; }, m(x: any) { return [this === o, x]; } }; const get = () => o; return [get()[await get().k()](await step(() => 1)), get()?.[await o.k()]?.(2)];`,
+  "key calls between receiver and use": `const a = (): any => ({ n: "a", k: () => "m", m(x: any) { return [this.n, x]; } }), b = (): any => ({ n: "b", k: () => "m", m() { return "m"; } });
+    return [a()[b().k()](1), a()[await b().m()](await step(() => 2)), a()?.[b().k()](3), a()[b()?.k()]?.(4), a()[b()[a().k()]()](5)];`,
+  "parenthesised chain called": `const n: any = null; const o: any = { m(x: any) { return [this === o, x]; } }; try { (n?.m)(t.log("arg")); } catch (e) { t.log(e instanceof TypeError); } return [(o?.m)(1), (o?.m as any)(2), (o?.m)?.(3), (o.m)?.(4)];`,
+  "unmarked calls that need their receiver": `return [await Promise.resolve?.(t.log(1)).then((x: any) => t.log(x)), await Promise?.resolve?.(2).then((x) => x), (await Promise.all?.([step(() => 3)]).then((x: any) => x))];`,
   "awaited receiver": `const p = async () => ({ m(x: any) { return x + this.y; }, y: 1 }); return [(await p()).m(await step(() => 2)), (await p())?.m(3), await (await p()).m(4)];`,
   "receiver then argument order": `const a = (): any => (t.log("a"), { get m() { t.log("get m"); return (...xs: any[]) => t.log("call", ...xs); } }); a().m(t.log("x"), a().m(t.log("y"))); a()?.m(t.log("z"), a()?.m?.(t.log("w")));`,
   "chained calls": `const o = { n: 0, add(x: number) { this.n += x; return this; }, get() { return this.n; } }; return o.add(1).add(t.log(2)).add(o.add(3).get()).get();`,

@@ -23,6 +23,7 @@ export const functions: Record<string, string> = {
   "parameter defaults with steps": `const f = async (x = step(() => t.log("default"))) => x; async function g(a: any, b = step((y: any) => y, a)) { return [a, await b, await step(() => 3)]; } return [await f(), await f(Promise.resolve(1)), await g(2)];`,
   "parameter defaults with receivers": `const o: any = { a: { b: (x: any) => ({ c: () => x }) } }; const get = (): any => o; const f = (x = get().a.b(1).c(), y = get()?.a.b?.(x).c(), z = o[(t.log("k"), "a")].b(3).c()) => [x, y, z]; return f();`,
   "parameter defaults with closures": `const f = (cb = async (x: any) => step(() => x), d = () => cb(2)) => d(); return f();`,
+  "anonymous classes in initialisers keep their names": `const get = (): any => ({ k: () => "x" }); const f = (C = class { static [get().k()] = t.log("s"); m() { return get().k(); } }) => [C.name, new C().m()]; class A { B = class { [get().k()]() { return t.log("m"); } }; } const B: any = new A().B; return [f(), B.name, new B().x()];`,
   "parameter computed keys": `const k = (x: string) => (t.log(x), x); const f = ({ [k("a")]: v }: any) => v; return f({ a: 1 });`,
   "this and arguments in defaults": `const o = { v: 1, m(a: any, x = this.n(a), y = id(arguments.length)) { return [x, y]; }, n(z: any) { return [this.v, z]; } }; function id(x: any) { return x; } return o.m(5);`,
   "destructured parameters": `const f = async ({ a, b: [c] }: any, ...rest: any[]) => step((x: any) => x, [a, c, rest]); return f({ a: 1, b: [2] }, 3, 4);`,

@@ -1,0 +1,91 @@
+/** Runs that meet edited code, crash, and go on under the same edited code. */
+import { type AnyWorkflow, type MemoryStore, memoryStore, Stepmark } from "stepmark";
+import { describe, expect, it } from "vitest";
+import { build } from "../support/build.js";
+
+const id = "run";
+let ran: string[] = [];
+let failing = new Set<string>();
+const note = (label: string): string => {
+  ran.push(label);
+  if (failing.has(label)) throw new Error(`${label} failed`);
+  return label;
+};
+const head = 'import { step, waitFor, workflow } from "stepmark";\nimport { note } from "bodies";\n';
+const flow = (source: string): AnyWorkflow =>
+  (build(head + source, { imports: { bodies: { note } } }) as { w: AnyWorkflow }).w;
+const bodiesOf = (...names: string[]): string =>
+  names.map((name) => `const ${name} = async (x?: unknown) => note("${name}");\n`).join("");
+
+async function recorded(source: string, kept: number): Promise<MemoryStore> {
+  const w = flow(source);
+  const store = memoryStore();
+  await (await new Stepmark({ store, workflows: [w] }).start(w, undefined, { id })).result();
+  ran = [];
+  return store.fork(id, kept);
+}
+
+async function resumed(store: MemoryStore, w: AnyWorkflow, options = {}): Promise<unknown> {
+  return (await new Stepmark({ store, workflows: [w], grace: 20 }).resume(id, options)).result();
+}
+
+describe("an edit that the run has met", () => {
+  const v1 = `${bodiesOf("charge", "mail", "ship")}
+    export const w = workflow("w", async () => [await step(charge), await step(mail), await step(ship)]);`;
+  const skipping = `${bodiesOf("charge", "mail", "ship", "fast")}
+    const slow = false;
+    export const w = workflow("w", async () => {
+      const c = await step(charge);
+      const m = slow ? await step(mail) : await step(fast);
+      return [c, m, await step(ship)];
+    });`;
+  const without = `${bodiesOf("charge", "ship")}
+    export const w = workflow("w", async () => [await step(charge), await step(ship)]);`;
+
+  it("that takes another path goes on, and goes on again after a crash", async () => {
+    const store = await recorded(v1, 2);
+    expect(await resumed(store, flow(skipping))).toEqual(["charge", "fast", "ship"]);
+    expect(ran).toEqual(["fast", "ship"]);
+    const { length } = await store.entries(id);
+    for (let kept = 3; kept <= length; kept++) {
+      ran = [];
+      expect(await resumed(store.fork(id, kept), flow(skipping)), `after ${kept} entries`).toEqual([
+        "charge",
+        "fast",
+        "ship",
+      ]);
+      expect(ran).toEqual(["fast", "ship"].slice(kept - 2));
+    }
+  });
+
+  it("that was accepted once has to be accepted again after a crash, and is never called a divergence", async () => {
+    const store = await recorded(v1, 2);
+    expect(await resumed(store, flow(without), { accept: "edits" })).toEqual(["charge", "ship"]);
+    ran = [];
+    const { length } = await store.entries(id);
+    const left = store.fork(id, length);
+    await expect(resumed(left, flow(without))).rejects.toMatchObject({ code: "RETIRED_SITE" });
+    expect(await resumed(left, flow(without), { accept: "edits" })).toEqual(["charge", "ship"]);
+    expect(ran).toEqual([]);
+  });
+
+  it("in an error path: what a failure led to may be gone once the failed step is mended", async () => {
+    const saga = `${bodiesOf("reserve", "charge", "cancel")}
+      export const w = workflow("w", async () => {
+        await step(reserve);
+        try { return await step(charge); } catch (error) { await step(cancel); throw error; }
+      });`;
+    const mended = `${bodiesOf("reserve", "charge")}
+      export const w = workflow("w", async () => { await step(reserve); return step(charge); });`;
+    failing = new Set(["charge"]);
+    const store = memoryStore();
+    const w = flow(saga);
+    await expect((await new Stepmark({ store, workflows: [w] }).start(w, undefined, { id })).result()).rejects.toThrow(
+      "charge failed",
+    );
+    failing = new Set();
+    ran = [];
+    expect(await resumed(store, flow(mended))).toBe("charge");
+    expect(ran).toEqual(["charge"]);
+  });
+});

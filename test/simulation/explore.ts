@@ -1,0 +1,84 @@
+/** Many programs, one for each seed; those that go wrong are shrunk. */
+import fc from "fast-check";
+import type { Conditions } from "./process.js";
+import { print } from "./print.js";
+import { type Program, programs } from "./program.js";
+import { simulate, type Verdict } from "./simulate.js";
+
+export interface Exploration {
+  runs: number;
+  seed: number;
+  /** Stop after so many programs have gone wrong. */
+  mostWrong: number;
+  report?: (text: string) => void;
+  /** Look for a smaller program that goes wrong as well (default: yes). */
+  shrink?: boolean;
+  conditions?: Conditions;
+}
+
+export interface Outcome {
+  programs: number;
+  lives: number;
+  refusals: Record<string, number>;
+  wrong: Finding[];
+  milliseconds: number;
+}
+
+/** A program that goes wrong. */
+export interface Finding {
+  seed: number;
+  program: Program;
+  faults: string[];
+}
+
+export async function explore({ runs, seed, mostWrong, report, shrink = true, conditions }: Exploration): Promise<Outcome> {
+  const outcome: Outcome = { programs: 0, lives: 0, refusals: {}, wrong: [], milliseconds: 0 };
+  const begun = performance.now();
+  for (let at = seed; at < seed + runs && outcome.wrong.length < mostWrong; at++) {
+    const finding = await exploreOne(at, shrink, conditions, (verdict) => count(outcome, verdict));
+    outcome.programs++;
+    outcome.milliseconds = performance.now() - begun;
+    if (finding !== undefined) {
+      outcome.wrong.push(finding);
+      report?.(tell(finding));
+    } else if (outcome.programs % 1000 === 0) report?.(`${outcome.programs} programs so far`);
+  }
+  return outcome;
+}
+
+/** So long a smaller program is looked for, in milliseconds. */
+const shrinkFor = 20_000;
+
+/** Tries the program of one seed. */
+async function exploreOne(seed: number, shrink: boolean, conditions: Conditions | undefined, see: (verdict: Verdict) => void): Promise<Finding | undefined> {
+  let faults: string[] = [];
+  let first = true;
+  const property = fc.asyncProperty(programs, async (program) => {
+    const verdict = await simulate(program, seed, conditions);
+    if (first) see(verdict);
+    first = false;
+    if (verdict.wrong.length > 0) faults = verdict.wrong;
+    return verdict.wrong.length === 0;
+  });
+  const result = await fc.check(property, { seed, numRuns: 1, endOnFailure: !shrink, ...(shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true }) });
+  if (!result.failed) return undefined;
+  return { seed, program: result.counterexample![0], faults };
+}
+
+export function tell({ seed, program, faults }: Finding): string {
+  const own = print(program).split("\n").slice(-1 - 2 * program.helpers.length).join("\n");
+  return [`--- seed ${seed}`, own, ...faults.slice(0, 6)].join("\n");
+}
+
+export function summary({ programs: count, lives, refusals, wrong, milliseconds }: Outcome, seed: number): string {
+  const refused = Object.entries(refusals).map(([code, times]) => `${times} ${code}`).join(", ") || "none";
+  return (
+    `${count} programs from seed ${seed}, ${lives} starts and resumes in ${(milliseconds / 1000).toFixed(1)} s; ` +
+    `refusals: ${refused}; wrong outcomes: ${wrong.length}`
+  );
+}
+
+function count(outcome: Outcome, { lives, refusals }: Verdict): void {
+  outcome.lives += lives;
+  for (const [code, times] of Object.entries(refusals)) outcome.refusals[code] = (outcome.refusals[code] ?? 0) + times;
+}

@@ -1,0 +1,139 @@
+/**
+ * Faults that can be put into the library on purpose, one at a time, to see whether the simulator finds them. They
+ * replace methods of its classes, or a part that a `Stepmark` is given, so the library needs no hooks for them.
+ */
+import * as library from "stepmark";
+import { type Codec, codec } from "stepmark";
+import { Execution } from "../../runtime/run/execution.js";
+import { Replay } from "../../runtime/run/replay.js";
+import { Frame, outsideFrame } from "../../runtime/scope/place.js";
+import { type Conditions, sound } from "./process.js";
+
+export interface Fault {
+  name: string;
+  /** Puts the fault in; returns the way to take it out. */
+  put?(): () => void;
+  conditions?: () => Conditions;
+}
+
+export const faults: readonly Fault[] = [
+  {
+    name: "keys without loop path",
+    put: () =>
+      together(
+        ...sited.map((fn) => replace(fn, "at", (at) => (frame, index, _path, ...rest) => at(frame, index, 0, ...rest))),
+        ...(["enter", "call", "new"] as const).map((name) =>
+          replace(Frame.prototype, name, (method) => function (index, _path, ...rest) {
+            return method.call(this, index, 0, ...rest);
+          }),
+        ),
+      ),
+  },
+  {
+    name: "without creation scope",
+    put: () =>
+      replace(Frame.prototype, "enter", () => function (this: Frame, index, path) {
+        return outsideFrame(this.module).enter(index as number, path as 0);
+      }),
+  },
+  {
+    name: "without marks",
+    put: () =>
+      replace(Frame.prototype, "call", () => (_index, _path, callee, self, args) =>
+        Reflect.apply(callee as () => unknown, self, args as unknown[]),
+      ),
+  },
+  {
+    name: "hits delivered at once",
+    put: () => replace(Replay.prototype, "ask", () => (call) => answer(call as Asked)),
+  },
+  {
+    name: "hits delivered in key order",
+    put: () =>
+      replace(Replay.prototype, "take", () => function (this: { asked: Asked[] }) {
+        this.asked.sort((a, b) => (a.key < b.key ? -1 : 1));
+        return this.asked.shift();
+      }),
+  },
+  {
+    name: "announced before saved",
+    put: () =>
+      replace(Execution.prototype, "write", (write) => function (...args) {
+        (write.apply(this, args) as Promise<void>).catch(() => {});
+        return Promise.resolve();
+      }),
+  },
+  {
+    name: "a save is cancelled when a sibling fails",
+    put: () =>
+      replace(Execution.prototype, "finished", (finished) => function (this: Running, ...args) {
+        if (this.phase !== "failing") return finished.apply(this, args);
+        this.inFlight.delete((args[0] as Asked).key);
+        this.wake();
+      }),
+  },
+  {
+    name: "failures are not recorded",
+    put: () =>
+      replace(Execution.prototype, "finished", (finished) => function (this: Running, call, outcome, details) {
+        if ((outcome as { state: string }).state !== "failed") return finished.call(this, call, outcome, details);
+        this.inFlight.delete((call as Asked).key);
+        this.ready.push({ call, outcome });
+        this.wake();
+      }),
+  },
+  { name: "without fence", conditions: () => ({ ...sound, fenced: false }) },
+  { name: "values kept by reference", conditions: () => ({ ...sound, codec: byReference() }) },
+];
+
+/** The functions that generated code calls through their `at`. */
+const sited = [library.step, library.waitFor, library.sleep, library.now, library.random, library.uuid];
+
+interface Asked {
+  key: string;
+  recorded: { outcome: { state: string; value: string } };
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Running {
+  phase: string;
+  inFlight: Map<string, unknown>;
+  ready: unknown[];
+  wake(): void;
+}
+
+function answer({ recorded, resolve, reject }: Asked): void {
+  const { state, value } = recorded.outcome;
+  const decoded = codec().decode(value);
+  if (state === "done") resolve(decoded);
+  else reject(decoded);
+}
+
+/** Keeps objects as they are instead of as text. */
+function byReference(): Codec {
+  const values: unknown[] = [];
+  return {
+    encode: (value) => String(values.push(value) - 1),
+    decode: (text) => values[Number(text)],
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the method's own `this` is
+type Method = (this: any, ...args: any[]) => unknown;
+
+/** Replaces a method, private ones too; returns the way back. */
+function replace(target: object, name: string, make: (original: Method) => Method): () => void {
+  const methods = target as Record<string, Method>;
+  const original = methods[name]!;
+  methods[name] = make(original);
+  return () => {
+    methods[name] = original;
+  };
+}
+
+function together(...undo: Array<() => void>): () => void {
+  return () => {
+    for (const each of undo) each();
+  };
+}

@@ -1,0 +1,150 @@
+/** What must be true of each process's life, of the journal that it leaves, and of lives that share a journal. */
+import type { Observed, Recorded } from "./process.js";
+import type { Traits } from "./program.js";
+import type { BodyNote, Given } from "./world.js";
+
+/** What holds of a life by itself. */
+export function faultsOf(life: Observed, given: Traits): string[] {
+  const traits = isExhausted(life.after) ? { ...given, crashes: true } : given;
+  return [
+    ...life.wrong,
+    ...(life.status === "stuck" ? ["nothing can happen any more, but the run has not ended"] : []),
+    ...journalFaults(life),
+    ...orderFaults(life, traits),
+    ...bodyFaults(life, traits),
+    ...eventFaults(life),
+  ];
+}
+
+/** Numbers without gaps; what was there stays; one success for each key. */
+function journalFaults({ before, after }: Observed): string[] {
+  const faults: string[] = [];
+  after.forEach(({ seq }, index) => {
+    if (seq !== index + 1) faults.push(`entry ${index + 1} has the number ${seq}`);
+  });
+  before.forEach((entry, index) => {
+    if (JSON.stringify(after[index]) !== JSON.stringify(entry)) faults.push(`entry ${index + 1} has changed`);
+  });
+  const done = after.filter(({ state }) => state === "done").map(({ key }) => key);
+  for (const key of repeated(done)) faults.push(`two outcomes for ${key}`);
+  return faults;
+}
+
+/** Code is given the outcomes in the order of the journal, each only once it is there. */
+function orderFaults({ given, after }: Observed, { crashes }: Traits): string[] {
+  const seen = given.filter(({ inside }) => !inside).map(({ text }) => text);
+  const recorded = outcomes(after).filter(({ within }) => within === undefined).map(({ text }) => text);
+  // A failure that is run again gets another place in the order.
+  if (crashes) {
+    const all = new Set(recorded);
+    return seen.filter((text) => !all.has(text)).map((text) => `given but not recorded: ${text}`);
+  }
+  const wrong = seen.findIndex((text, index) => text !== recorded[index]);
+  return wrong < 0 ? [] : [`outcome ${wrong + 1} given is ${seen[wrong]}, recorded is ${recorded[wrong]}`];
+}
+
+/** Each body runs once, none whose outcome was recorded, and what a body has finished is recorded. */
+function bodyFaults({ bodies, before, after, status, error }: Observed, { crashes, renews }: Traits): string[] {
+  const again = crashes || renews;
+  const faults: string[] = [];
+  // What failed in a step's body starts over in the next attempt of that step.
+  const once = bodies.filter(({ failed }) => !failed || !again);
+  for (const name of repeated(once.map(({ key, attempt }) => `${key} (attempt ${attempt})`)))
+    faults.push(`${name} ran twice`);
+  for (const name of repeated(once.filter(hasLabel).map(({ label, attempt }) => `${label} (attempt ${attempt})`)))
+    faults.push(`the body of ${name} ran twice`);
+  const recorded = outcomes(before).filter(({ state }) => state === "done" || !again);
+  const keys = new Set(recorded.map(({ key }) => key));
+  const labels = new Set(recorded.map(({ label }) => label));
+  for (const { key, label } of bodies)
+    if (keys.has(key) || (label !== undefined && labels.has(label))) faults.push(`${label ?? key} ran again`);
+  // Without a death or a failing store nothing that was finished gets lost.
+  if (status !== "died" && error?.code !== "STORE") {
+    const kept = new Set(outcomes(after).map(({ key }) => key));
+    for (const { key, label, ended } of bodies)
+      if (ended && !kept.has(key)) faults.push(`${label ?? key} has finished and is not recorded`);
+  }
+  return faults;
+}
+
+function eventFaults({ events, after, status }: Observed): string[] {
+  const faults: string[] = [];
+  events.filter(({ seq }) => seq !== undefined).forEach(({ seq, key }, index) => {
+    if (seq !== index + 1) faults.push(`event ${index + 1} is of entry ${seq}`);
+    if (after[index]?.key !== key) faults.push(`event ${index + 1} is of ${key}, the entry of ${after[index]?.key}`);
+  });
+  if (status === "completed") {
+    if (events.at(-1)?.type !== "run.completed") faults.push(`the last event is ${events.at(-1)?.type}`);
+    if (events.filter(({ seq }) => seq !== undefined).length !== after.length) faults.push("events are missing");
+  }
+  return faults;
+}
+
+/**
+ * What a later life must have in common with an earlier one, whose journal it has got `kept` entries of.
+ *
+ * @param traits of the program
+ */
+export function faultsBetween(first: Observed, later: Observed, traits: Traits): string[] {
+  const faults: string[] = [];
+  const owners = new Map(first.given.map(({ label, text }) => [text, label]));
+  for (const { label, text } of later.given) {
+    const owner = owners.get(text);
+    if (owner !== undefined && owner !== label && isUnique(text)) faults.push(`${label} got what ${owner} had got: ${text}`);
+  }
+  if (first.status !== "completed" || later.status !== "completed" || traits.ordered) return faults;
+  if (isExhausted(later.after)) return faults;
+  const [one, other] = [structure(first.result), structure(later.result)];
+  if (one !== other) faults.push(`another result: first ${one}, later ${other}`);
+  if (traits.crashes) return faults;
+  const [a, b] = [outcomes(first.after), outcomes(later.after)].map((all) => all.map(({ kind, key }) => (traits.moves ? kind : `${kind} ${key}`)).sort().join("\n"));
+  if (a !== b) faults.push(`other calls: first\n${a}\nlater\n${b}`);
+  return faults;
+}
+
+/** A replay of a whole journal: the same result, and no body. */
+export function faultsOfFullReplay(first: Observed, again: Observed): string[] {
+  const faults: string[] = [];
+  if (again.bodies.length > 0) faults.push(`a whole journal was replayed and ${names(again.bodies)} ran`);
+  if (again.status !== "completed") faults.push(`a whole journal was replayed and ended as ${again.status}: ${again.error?.message}`);
+  else if (JSON.stringify(first.result) !== JSON.stringify(again.result))
+    faults.push(`another result from a whole journal: ${JSON.stringify(first.result)}, then ${JSON.stringify(again.result)}`);
+  if (again.after.length > again.before.length) faults.push("a replay of a whole journal wrote entries");
+  return faults;
+}
+
+/** A crash in the middle of a last attempt uses it up: the step fails although its body would not have. */
+function isExhausted(entries: readonly Recorded[]): boolean {
+  return outcomes(entries).some(({ text }) => text.startsWith("!All "));
+}
+
+function outcomes(entries: readonly Recorded[]): Recorded[] {
+  return entries.filter(({ state }) => state === "done" || state === "failed");
+}
+
+function hasLabel({ label }: BodyNote): boolean {
+  return label !== undefined;
+}
+
+function names(bodies: readonly BodyNote[]): string {
+  return bodies.map(({ label, key }) => label ?? key).join(", ");
+}
+
+/** Timers give nothing, and the clock may give the same time twice. */
+function isUnique(text: Given["text"]): boolean {
+  return text.includes('"draw"');
+}
+
+/** A result without what differs from one execution to another. */
+function structure(value: unknown): string {
+  return JSON.stringify(value, (name, part) => {
+    if (name === "draw" || name === "read") return undefined;
+    if (typeof part === "number") return "number";
+    return typeof part === "string" && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(part) ? "uuid" : part;
+  });
+}
+
+function repeated(names: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return names.filter((name) => seen.size === seen.add(name).size);
+}

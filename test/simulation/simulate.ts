@@ -1,0 +1,174 @@
+/** One program through everything that can happen to its run. */
+import { type MemoryStore, memoryStore } from "stepmark";
+import { compile } from "../support/build.js";
+import { seeded } from "../support/schedule.js";
+import { faultsBetween, faultsOf, faultsOfFullReplay } from "./oracle.js";
+import { print } from "./print.js";
+import { type Code, type Conditions, type Life, live, type Observed, runId, sound } from "./process.js";
+import { type Program, traitsOf } from "./program.js";
+import type { StorePlan } from "./store.js";
+import type { Outside } from "./world.js";
+
+export interface Verdict {
+  /** How many times a process started or resumed the run. */
+  lives: number;
+  /** Codes of documented refusals, with how often each came. */
+  refusals: Record<string, number>;
+  /** What went wrong, or nothing. */
+  wrong: string[];
+}
+
+/** Refusals that a program may earn: unseen code called its functions so that only timing could tell the calls apart. */
+const documented = new Set(["AMBIGUOUS_SCOPE"]);
+
+/** Journals longer than this are cut at so many places only. */
+const mostCuts = 12;
+
+/** A run is resumed so often before it counts as one that never completes. */
+const mostResumes = 12;
+
+const started = Date.UTC(2025, 0, 1);
+
+export async function simulate(program: Program, seed: number, conditions = sound): Promise<Verdict> {
+  const simulation = new Simulation(program, seed, conditions);
+  try {
+    await simulation.play();
+  } catch (error) {
+    if (!(error instanceof Wrong)) throw error;
+  }
+  return simulation.verdict;
+}
+
+/** What a life starts from. */
+type From = Pick<Life, "memory" | "time" | "crashed">;
+
+/** Thrown to end a simulation whose verdict is made. */
+class Wrong extends Error {}
+
+class Simulation {
+  readonly verdict: Verdict = { lives: 0, refusals: {}, wrong: [] };
+  private readonly outside: Outside = { draws: 0 };
+  private readonly random: () => number;
+  private readonly code: Code;
+  private readonly traits;
+
+  constructor(
+    program: Program,
+    seed: number,
+    private readonly conditions: Conditions,
+  ) {
+    this.random = seeded(seed);
+    this.traits = traitsOf(program);
+    this.code = new Function("exports", "require", compile(print(program), "flow.ts")) as Code;
+  }
+
+  async play(): Promise<void> {
+    const first = await this.complete({ memory: memoryStore(), time: started, crashed: new Set() });
+    if (first === undefined) return;
+    const { observed, memory } = first;
+    for (const kept of this.cuts(observed.after.length)) {
+      const where = `resumed after ${kept} of ${observed.after.length} entries`;
+      const fork = memory.fork(runId, kept);
+      const crashed = crashedIn(observed, kept);
+      const later = await this.complete({ memory: fork, time: observed.time, crashed }, where);
+      if (later === undefined) continue;
+      this.judge(faultsBetween(observed, later.observed, this.traits), where);
+      const whole = await this.life({ memory: later.memory.fork(runId, Number.POSITIVE_INFINITY), time: later.observed.time, crashed: later.observed.crashed, plan: {} });
+      this.judge([...faultsOf(whole, this.traits), ...faultsOfFullReplay(later.observed, whole)], `${where}, then again`);
+    }
+    for (const plan of this.accidents(observed.appends)) await this.accident(plan, observed);
+    await this.takeover(1 + Math.floor(this.random() * observed.appends), observed);
+  }
+
+  /** A first life that ends by accident, and a resume from what it has left. */
+  private async accident(plan: StorePlan, first: Observed): Promise<void> {
+    const where = `after an accident: ${JSON.stringify(plan)}`;
+    const memory = memoryStore();
+    const hurt = await this.life({ memory, time: started, crashed: new Set(), plan });
+    this.judge(faultsOf(hurt, this.traits), where);
+    if (hurt.after.length === 0 && (await memory.read(runId)) === undefined) return;
+    const fork = memory.fork(runId, hurt.after.length);
+    const later = await this.complete({ memory: fork, time: hurt.time, crashed: crashedIn(hurt, hurt.after.length) }, where);
+    if (later === undefined) return;
+    this.judge([...faultsBetween(hurt, later.observed, this.traits), ...faultsBetween(first, later.observed, this.traits)], where);
+  }
+
+  /** A process takes the run from one that still lives, which has appended so often. */
+  private async takeover(after: number, first: Observed): Promise<void> {
+    const where = `taken over after ${after} appends`;
+    const memory = memoryStore();
+    let call!: () => void;
+    const noticed = new Promise<void>((resolve) => {
+      call = resolve;
+    });
+    const ousted = this.life({ memory, time: started, crashed: new Set(), plan: { contested: true, notice: { after, call } } });
+    const early = await Promise.race([noticed, ousted.then(() => true)]);
+    const taken = early
+      ? undefined
+      : await this.complete({ memory, time: started, crashed: new Set() }, where, { contested: true, usurp: true });
+    const observed = await ousted;
+    this.judge(observed.wrong, where);
+    if (taken === undefined) return;
+    this.judge(faultsBetween(first, taken.observed, this.traits), where);
+    const texts = new Set(taken.observed.after.map(({ text }) => text));
+    const lost = observed.given.filter(({ text }) => !texts.has(text));
+    this.judge(lost.map(({ text }) => `the first process was given what is not recorded: ${text}`), where);
+    if (observed.error !== undefined && observed.error.code !== "STALE_OWNER" && !this.mayFail(observed))
+      this.judge([`the first process ended with ${observed.error.stack}`], where);
+  }
+
+  /** Resumes a run until it completes. */
+  private async complete(from: From, where = "uninterrupted", plan: StorePlan = {}): Promise<{ observed: Observed; memory: MemoryStore } | undefined> {
+    let { time, crashed } = from;
+    for (let round = 0; round < mostResumes; round++) {
+      const observed = await this.life({ ...from, time, crashed, plan });
+      this.judge(faultsOf(observed, this.traits), where);
+      if (observed.status === "completed") return { observed, memory: from.memory };
+      const code = observed.error?.code;
+      if (code !== undefined && documented.has(code)) {
+        this.verdict.refusals[code] = (this.verdict.refusals[code] ?? 0) + 1;
+        return undefined;
+      }
+      if (code !== undefined || !this.mayFail(observed)) this.judge([`ended as ${observed.status}: ${observed.error?.stack}`], where);
+      ({ time, crashed } = observed);
+    }
+    this.judge([`did not complete in ${mostResumes} resumes`], where);
+    return undefined;
+  }
+
+  private mayFail({ error }: Observed): boolean {
+    for (let at: unknown = error; at instanceof Error; at = at.cause) {
+      if (/^(crash|All \d+ attempts)/.test(at.message)) return true;
+    }
+    return false;
+  }
+
+  private async life(from: From & Pick<Life, "plan">): Promise<Observed> {
+    this.verdict.lives++;
+    const { code, outside, conditions } = this;
+    return live({ ...from, code, outside, conditions, seed: Math.floor(this.random() * 2 ** 32) });
+  }
+
+  private judge(faults: string[], where: string): void {
+    if (faults.length === 0) return;
+    this.verdict.wrong.push(...faults.map((fault) => `${where}: ${fault}`));
+    throw new Wrong();
+  }
+
+  private cuts(length: number): number[] {
+    const all = Array.from({ length: length + 1 }, (_, kept) => kept);
+    while (all.length > mostCuts) all.splice(Math.floor(this.random() * all.length), 1);
+    return all;
+  }
+
+  private accidents(appends: number): StorePlan[] {
+    const at = (): number => 1 + Math.floor(this.random() * appends);
+    return [{ dieAt: at(), dieAfter: this.random() < 0.5 }, { failAt: at() }];
+  }
+}
+
+/** The `crash` bodies whose failure is among the first entries. */
+function crashedIn({ after }: Observed, kept: number): Set<string> {
+  const failures = after.slice(0, kept).filter(({ text }) => text.startsWith("!crash "));
+  return new Set(failures.map(({ label }) => label!));
+}

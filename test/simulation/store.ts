@@ -1,0 +1,104 @@
+/** A store that takes its time, and that fails or dies when it is told to. */
+import type { Entry, MemoryStore, RunChange, Store } from "stepmark";
+import type { Scheduler } from "./scheduler.js";
+
+export interface StorePlan {
+  /** The append, counted from 1, at which the process dies: nothing that it asked for is answered any more. */
+  dieAt?: number;
+  /** That append takes effect, though its process does not learn of it. */
+  dieAfter?: boolean;
+  /** The append, counted from 1, that fails. */
+  failAt?: number;
+  /** Takes every owner for dead. */
+  usurp?: boolean;
+  /** Another process drives the run, or will. */
+  contested?: boolean;
+  /** Called when so many appends have been acknowledged. */
+  notice?: { after: number; call: () => void };
+}
+
+export class SimulatedStore {
+  dead = false;
+  /** The last entry that is known to be durable. */
+  durable = 0;
+  appends = 0;
+  readonly wrong: string[] = [];
+  private order: Promise<void> = Promise.resolve();
+  private readonly buried: Array<(error: Error) => void> = [];
+
+  constructor(
+    readonly memory: MemoryStore,
+    private readonly scheduler: Scheduler,
+    private readonly plan: StorePlan & { fenced: boolean },
+    /** Numbers of messages that were given to waits which the journal, since it was cut, does not hold. */
+    private readonly lost: ReadonlySet<number>,
+    private readonly onAppend: (entries: readonly Entry[]) => void,
+  ) {}
+
+  /** As the library sees it. */
+  get facade(): Store {
+    const { memory } = this;
+    return {
+      create: this.late((run) => memory.create(run)),
+      read: this.late((id) => memory.read(id)),
+      list: this.late((filter) => memory.list(filter)),
+      entries: this.late(async (id, after) => {
+        const entries = await memory.entries(id, after);
+        this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
+        return entries;
+      }),
+      claim: this.late((id, owner, isDead, lease) =>
+        memory.claim(id, owner, this.plan.usurp ? () => true : isDead, lease),
+      ),
+      renew: this.late((fences, lease) => memory.renew(fences, lease)),
+      append: (...args) => this.append(...args),
+      post: this.late((id, message) => memory.post(id, message)),
+      inbox: this.late(async (id) => (await memory.inbox(id)).filter(({ number }) => !this.lost.has(number))),
+      onPost: (listener) => memory.onPost(listener),
+      delete: this.late((id) => memory.delete(id)),
+      close: async () => {},
+    };
+  }
+
+  /** Fails everything that the dead process still waits for, so that nothing of it is left. */
+  bury(): void {
+    this.dead = true;
+    for (const reject of this.buried.splice(0)) reject(new Error("The process is dead"));
+  }
+
+  private async append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void> {
+    const before = this.order;
+    const mine = before.then(() => this.scheduler.turn());
+    this.order = mine;
+    await mine;
+    await this.alive();
+    const number = ++this.appends;
+    const { dieAt, dieAfter, failAt } = this.plan;
+    if (number === failAt) throw new Error("disk full");
+    if (number === dieAt && !dieAfter) this.dead = true;
+    await this.alive();
+    const owned = (await this.memory.read(id))?.fence ?? 0;
+    await this.memory.append(id, this.plan.fenced ? fence : owned, entries, change);
+    if (owned !== fence) this.wrong.push("a process that does not own the run has written to its journal");
+    this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
+    this.onAppend(entries);
+    if (number === dieAt) this.dead = true;
+    if (number === this.plan.notice?.after) this.plan.notice.call();
+    // An acknowledgement takes its time, and need not come in order.
+    await this.scheduler.turn();
+    await this.alive();
+  }
+
+  private late<A extends unknown[], R>(method: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
+    return async (...args) => {
+      await this.scheduler.turn();
+      await this.alive();
+      return method(...args);
+    };
+  }
+
+  /** Never resolves once the process is dead. */
+  private async alive(): Promise<void> {
+    if (this.dead) await new Promise<void>((_, reject) => this.buried.push(reject));
+  }
+}

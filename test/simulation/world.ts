@@ -1,0 +1,185 @@
+/**
+ * What a program's code reaches of the outside: bodies with results that no second execution gives again, and `t`,
+ * which notes what each logical call was given.
+ */
+import { stepContext } from "stepmark";
+import pLimit from "p-limit";
+import { currentScope } from "../../runtime/scope/place.js";
+import { Emitter, limiter, retry, sequence } from "../support/unseen.js";
+import type { Scheduler } from "./scheduler.js";
+
+/** The execution of a body. */
+export interface BodyNote {
+  /** Undefined for a body that is not told which call it serves. */
+  label: string | undefined;
+  key: string;
+  attempt: number;
+  ended: boolean;
+  failed: boolean;
+}
+
+/** What a call was given, in the order in which code saw it. */
+export interface Given {
+  label: string;
+  /** The value as text, or `!` and the message of the error. */
+  text: string;
+  /** Within the body of a step. */
+  inside: boolean;
+}
+
+/** What outlives a process. */
+export interface Outside {
+  draws: number;
+}
+
+export class World {
+  readonly bodies: BodyNote[] = [];
+  readonly given: Given[] = [];
+  /** What is wrong, as the program itself sees it. */
+  readonly wrong: string[] = [];
+
+  constructor(
+    private readonly outside: Outside,
+    private readonly scheduler: Scheduler,
+    /** Labels of `crash` bodies that have failed. */
+    private readonly crashed: Set<string>,
+  ) {}
+
+  /** What the program imports. */
+  get module(): Record<string, unknown> {
+    const { begin, end, work, draw, fail, crash, flaky, t, shop } = this;
+    const unseen = { limiter, lifo, pLimit, retry, sequence, Emitter };
+    return { begin, end, work, draw, fail, crash, flaky, t, shop, messageOf, settled, ...unseen };
+  }
+
+  /**
+   * Waits for what a call gives, and notes it.
+   *
+   * @param nested whether it is a step that makes calls of its own
+   */
+  private readonly t = async (label: string, call: Promise<unknown>, nested = false): Promise<unknown> => {
+    const inside = isInside();
+    let value: unknown;
+    try {
+      value = await call;
+    } catch (error) {
+      // What is left of a run's code when the run has ended belongs to no run.
+      if ((error as { code?: string }).code === "OUTSIDE_RUN") throw error;
+      const text = textOf(error, true);
+      this.given.push({ label, text, inside });
+      const owner = failedLabel(text);
+      // A step that makes calls of its own may fail with what one of them throws.
+      if (owner !== undefined && owner !== label && !nested) this.wrong.push(`${label} got the failure ${text}`);
+      throw error;
+    }
+    this.given.push({ label, text: textOf(value, false), inside });
+    if (typeof value === "object" && value !== null) {
+      const result = value as { label?: string; read?: true };
+      if (result.label !== undefined && result.label !== label) this.wrong.push(`${label} got ${result.label}'s value`);
+      if (result.read) this.wrong.push(`${label} got a value that other code has changed`);
+      result.read = true;
+    }
+    return value;
+  };
+
+  private readonly begin = (label: string | undefined): BodyNote => {
+    const { key, attempt } = stepContext();
+    const note = { label, key, attempt, ended: false, failed: false };
+    this.bodies.push(note);
+    return note;
+  };
+
+  private readonly end = (label: string | undefined, inner?: unknown): unknown => {
+    const { key, attempt } = stepContext();
+    return this.result(this.bodies.findLast((note) => note.key === key && note.attempt === attempt)!, label, inner);
+  };
+
+  private result(note: BodyNote, label: string | undefined, inner?: unknown): unknown {
+    note.ended = true;
+    const result = { label, draw: ++this.outside.draws, inner, read: undefined as true | undefined };
+    // Whoever made a value may go on changing it.
+    setImmediate(() => {
+      result.read = true;
+    });
+    return result;
+  }
+
+  private failure(note: BodyNote, message: string): Error {
+    note.ended = true;
+    note.failed = true;
+    return new Error(message);
+  }
+
+  private readonly work = async (label: string | undefined): Promise<unknown> => {
+    const note = this.begin(label);
+    await this.scheduler.turn();
+    return this.result(note, label);
+  };
+
+  private readonly shop = { work: this.work };
+
+  private readonly draw = (): Promise<unknown> => this.work(undefined);
+
+  private readonly fail = async (label: string): Promise<never> => {
+    const note = this.begin(label);
+    await this.scheduler.turn();
+    throw this.failure(note, `fail ${label}`);
+  };
+
+  private readonly crash = async (label: string): Promise<unknown> => {
+    if (this.crashed.has(label)) return this.work(label);
+    const note = this.begin(label);
+    await this.scheduler.turn();
+    this.crashed.add(label);
+    throw this.failure(note, `crash ${label}`);
+  };
+
+  private readonly flaky = async (label: string, failures: number): Promise<unknown> => {
+    if (stepContext().attempt > failures) return this.work(label);
+    this.begin(label);
+    await this.scheduler.turn();
+    throw new Error(`flaky ${label}`);
+  };
+}
+
+/** What a call gave, as text. */
+export function textOf(outcome: unknown, failed: boolean): string {
+  return failed ? `!${messageOf(outcome as Error)}` : (JSON.stringify(outcome) ?? "undefined");
+}
+
+/** The label in the failure of a body that is told which call it serves. */
+export function failedLabel(text: string): string | undefined {
+  return /^!(?:fail|crash|flaky) (.*)$/s.exec(text)?.[1];
+}
+
+function messageOf(error: Error): string {
+  return error.message;
+}
+
+function settled(result: PromiseSettledResult<unknown>): unknown {
+  return result.status === "fulfilled" ? result.value : messageOf(result.reason);
+}
+
+function isInside(): boolean {
+  return (currentScope()?.within ?? null) !== null;
+}
+
+/** A limiter that starts the task that came last, in the async context of the one that ended. */
+function lifo(most: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: Array<() => void> = [];
+  return (task) =>
+    new Promise((resolve, reject) => {
+      const start = (): void => {
+        running++;
+        task()
+          .then(resolve, reject)
+          .finally(() => {
+            running--;
+            waiting.pop()?.();
+          });
+      };
+      if (running < most) start();
+      else waiting.push(start);
+    });
+}
