@@ -8,33 +8,35 @@
  */
 import { setImmediate } from "node:timers";
 import type { Clock } from "../clock.js";
-import {
-  AmbiguousSiteError,
-  DecodeError,
-  DivergenceError,
-  DuplicateKeyError,
-  ReplayMismatchError,
-  RetiredSiteError,
-  RunCancelledError,
-  ShutdownError,
-  StaleOwnerError,
-  StalledError,
-  StoreError,
-} from "../errors.js";
+import { RunCancelledError, ShutdownError, StaleOwnerError, type StalledError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import { describe, judge } from "../journal/judge.js";
+import { judge } from "../journal/judge.js";
 import { escapePart } from "../scope/key.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { Message, RunChange, Store } from "../stores/store.js";
-import { anyChanged, Build, isSameSite, rootModule, rootOf, whereabouts } from "./build.js";
-import { type Call, type CallRequest, newCall, placeOf } from "./call.js";
+import { rootOf, whereabouts } from "./build.js";
+import { type Call, type CallRequest, newCall } from "./call.js";
+import { EditedCode } from "./edited-code.js";
 import { DeliveredFailures } from "./failures.js";
+import { JournalWriter } from "./journal-writer.js";
+import { latest, NestedCalls } from "./nested-calls.js";
 import { encodeError, type Outcome } from "./outcome.js";
-import type { RecordedCall, RunRecordView } from "./record.js";
+import type { RunRecordView } from "./record.js";
+import {
+  anotherPath,
+  duplicateKey,
+  isOurs,
+  notAHit,
+  retiredSites,
+  sameWorkElsewhere,
+  stalled,
+  storeFailure,
+  unreadable,
+} from "./refusals.js";
 import { Replay } from "./replay.js";
 import { WaitingRoom } from "./waiting-room.js";
 
@@ -90,11 +92,10 @@ export class Execution implements RunScope {
   private ending!: (ending: Ending) => void;
   private result: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined;
   private readonly replay: Replay;
+  private readonly code: EditedCode;
+  private readonly journal: JournalWriter;
+  private readonly nested: NestedCalls;
   private readonly claimed = new Set<string>();
-  /** Keys of the calls that step bodies made, by the step's key. */
-  private readonly inner = new Map<string, Set<string>>();
-  /** Those of them that have started and have no durable outcome. */
-  private readonly unsettled = new Map<string, Call>();
   /** Calls that the record does not answer and that have not started. */
   private wanted: Call[] = [];
   /** Calls whose bodies run, by key. */
@@ -103,32 +104,21 @@ export class Execution implements RunScope {
   private readonly unseenFailures: Set<string>;
   /** Durable outcomes that wait for their turn, in journal order. */
   private readonly ready: Array<{ call: Call; outcome: Outcome }> = [];
-  private saves = 0;
-  private lastSave: Promise<unknown> = Promise.resolve();
-  private nextSeq: number;
-  private fence: number;
-  /** While nothing can go on until an answer or a timer comes, ownership is given up. */
-  private ownership: "held" | "giving up" | "given up" = "held";
-  private givingUp: Promise<unknown> = Promise.resolve();
-  private reclaiming: Promise<void> | undefined;
   private scheduled = false;
   private disarm: (() => void) | undefined;
   private lastModule: ModuleTable | undefined;
-  /** Paths of the modules whose code has taken part in this process. */
-  private readonly present = new Set<string>();
   private readonly known = new Map<Place, string>();
-  /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
-  private unasked: RecordedCall[] | undefined;
   private readonly newModules = new Map<string, string>();
-  private root: string | undefined;
   private rootRecorded: boolean;
 
   constructor(private readonly options: ExecutionOptions) {
-    this.replay = new Replay(options.record);
-    this.unseenFailures = new Set(options.rerun);
-    this.nextSeq = options.record.lastSeq + 1;
-    this.rootRecorded = options.record.root !== undefined;
-    this.fence = options.fence;
+    const { id, store, fence, record, rerun, reclaim } = options;
+    this.replay = new Replay(record);
+    this.code = new EditedCode(this.replay, state.modules);
+    this.nested = new NestedCalls(this.replay);
+    this.journal = new JournalWriter({ id, store, lastSeq: record.lastSeq, fence, reclaim });
+    this.unseenFailures = new Set(rerun);
+    this.rootRecorded = record.root !== undefined;
     this.ended = new Promise((resolve) => {
       this.ending = resolve;
     });
@@ -136,7 +126,7 @@ export class Execution implements RunScope {
 
   /** The fence under which this process owns the run now, if it does. */
   get ownedFence(): number | undefined {
-    return this.open && this.ownership === "held" ? this.fence : undefined;
+    return this.open ? this.journal.ownedFence : undefined;
   }
 
   /** The first part of every key of the run. */
@@ -162,7 +152,7 @@ export class Execution implements RunScope {
 
   /** Whether nothing goes on until an answer or a timer comes, and the store says so. */
   get waiting(): boolean {
-    return this.open && this.ownership === "given up" && this.saves === 0 && this.wanted.length === 0;
+    return this.open && this.journal.givenUp && this.wanted.length === 0;
   }
 
   /** Runs the workflow's function from the top. */
@@ -180,21 +170,21 @@ export class Execution implements RunScope {
   contribute(module: ModuleTable): void {
     if (module === this.lastModule) return;
     this.lastModule = module;
-    this.present.add(module.path);
+    this.code.present.add(module.path);
     if (this.options.record.modules.get(module.path) !== module.text) this.newModules.set(module.path, module.text);
   }
 
   whereabouts(module: ModuleTable, place: Place): string {
     let digest = this.known.get(place);
     if (digest === undefined) {
-      digest = whereabouts(this.root, module, place);
+      digest = whereabouts(this.code.root, module, place);
       this.known.set(place, digest);
     }
     return digest;
   }
 
   setRoot(module: ModuleTable, place: Place): void {
-    this.root = rootOf(module, place.container === "" ? place.anchor : `${place.container}>${place.anchor}`);
+    this.code.root = rootOf(module, place.container === "" ? place.anchor : `${place.container}>${place.anchor}`);
   }
 
   /** Takes a call: its promise settles when its outcome has its turn, or never, if the run ends before. */
@@ -203,16 +193,11 @@ export class Execution implements RunScope {
     const call = newCall(request, recorded);
     if (!this.accepts(request.within)) return call.promise;
     if (this.claimed.has(request.key)) {
-      this.fatal(duplicate(this.id, request));
+      this.fatal(duplicateKey(this.id, request));
       return call.promise;
     }
     this.claimed.add(request.key);
-    if (request.within !== null) this.noteInner(request.within.key, request.key);
-    const underWay = this.unsettled.get(request.key);
-    if (underWay !== undefined) {
-      underWay.heir = call;
-      return call.promise;
-    }
+    if (this.nested.made(call)) return call.promise;
     if (recorded !== undefined) {
       if (!this.check(call, recorded.outcome ?? recorded.open)) return call.promise;
       recorded.asked = true;
@@ -234,22 +219,20 @@ export class Execution implements RunScope {
   async cancel(): Promise<void> {
     if (this.phase === "closed") return;
     this.abort.abort(new RunCancelledError(this.id));
-    const saves = this.lastSave;
     this.close();
-    await saves;
-    await this.write([], { status: "cancelled", output: null, error: null, culprits: null, release: true });
+    await this.journal.settled;
+    await this.journal.change({ status: "cancelled", output: null, error: null, culprits: null, release: true });
     this.ending({ status: "cancelled" });
   }
 
   /** Stops driving the run and gives it up; what bodies in flight still do is not recorded. */
   async leave(error: Error = new ShutdownError(this.id)): Promise<void> {
     if (this.phase === "closed") return;
-    const owned = this.ownership === "held";
-    const saves = this.lastSave;
+    const { owned } = this.journal;
     this.abort.abort(error);
     this.close();
-    await saves;
-    if (owned && !(error instanceof StaleOwnerError)) await this.write([], { release: true });
+    await this.journal.settled;
+    if (owned && !(error instanceof StaleOwnerError)) await this.journal.change({ release: true });
     this.ending({ status: "left", error });
   }
 
@@ -266,21 +249,17 @@ export class Execution implements RunScope {
     const causes = outcome.state === "failed" ? details.causes : undefined;
     this.save(call, { ...details, state: outcome.state, value: outcome.value, causes }, () => {
       this.inFlight.delete(call.key);
-      if (outcome.state === "done") this.forgetInner(call.key);
+      if (outcome.state === "done") this.nested.over(call.key);
       if (outcome.state === "failed") this.unseenFailures.add(call.key);
       else this.unseenFailures.delete(call.key);
       this.ready.push({ call, outcome });
     });
   }
 
-  /** A step's body begins again: what was done in it is used again, what is under way is joined, what failed starts over. */
-  renew(key: string): void {
+  /** The body of step `key` begins again. */
+  beginAgain(key: string): void {
     this.wanted = this.wanted.filter((call) => call.within?.over !== true);
-    for (const inner of this.inner.get(key) ?? []) {
-      this.claimed.delete(inner);
-      this.renew(inner);
-    }
-    this.replay.forgetFailures(key);
+    this.nested.beginAgain(key, this.claimed);
   }
 
   /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
@@ -361,7 +340,7 @@ export class Execution implements RunScope {
       const calls = this.wanted;
       this.wanted = [];
       for (const call of calls) {
-        if (call.within !== null) this.unsettled.set(call.key, call);
+        this.nested.started(call);
         call.start(this, call);
       }
     }
@@ -384,34 +363,22 @@ export class Execution implements RunScope {
 
   /** Whether this process owns the run; if a pause gave it up, sets out to take it back. */
   private owns(): boolean {
-    if (this.ownership === "held") return true;
-    this.reclaim().then(
+    if (this.journal.owned) return true;
+    this.journal.reclaim().then(
       () => this.wake(),
       (error) => this.broken(error),
     );
     return false;
   }
 
-  private reclaim(): Promise<void> {
-    this.reclaiming ??= this.givingUp
-      .then(() => this.options.reclaim(this.fence))
-      .then((fence) => {
-        this.fence = fence;
-        this.ownership = "held";
-        this.reclaiming = undefined;
-      });
-    return this.reclaiming;
-  }
-
   private deliver(asked: Call, outcome: Outcome): void {
-    let call = asked;
-    while (call.heir !== undefined) call = call.heir;
+    const call = latest(asked);
     if (this.phase !== "running" && !this.inFlightBody(call.within)) return;
     let value: unknown;
     try {
       value = this.codec.decode(outcome.value);
     } catch (error) {
-      return this.fatal(undecodable(this.id, call, error));
+      return this.fatal(unreadable(this.id, call, error));
     }
     this.unseenFailures.delete(call.key);
     if (outcome.state === "done") return call.resolve(value);
@@ -421,7 +388,7 @@ export class Execution implements RunScope {
 
   /** There is nothing to deliver and nothing to start: what does the run wait for? */
   private rest(): void {
-    if (this.saves > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
+    if (this.journal.pending > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
     if (this.inFlight.size > 0) {
       if (this.phase === "running" && this.wanted.length === 0 && this.bodiesAllAsk()) this.pause();
     } else if (this.phase !== "running") {
@@ -454,10 +421,10 @@ export class Execution implements RunScope {
     // What wants to start is taken for recorded work under another key, unless that is asked for after all.
     if (!this.replay.unfinished) return this.arm(grace, () => this.mistaken());
     const missing = this.replay.missing();
-    if (missing[0] !== undefined && this.changedSince(missing[0])) {
-      const old = missing.filter((call) => this.changedSince(call));
-      const retired = acceptEdits ? [] : this.retired(old);
-      if (retired.length > 0) return this.fatal(retiredError(this.id, retired));
+    if (missing[0] !== undefined && this.code.changedSince(missing[0])) {
+      const old = missing.filter((call) => this.code.changedSince(call));
+      const retired = acceptEdits ? [] : this.code.retired(old);
+      if (retired.length > 0) return this.fatal(retiredSites(this.id, retired));
       this.replay.excuse(old);
       this.schedule();
     } else if (continueDivergence) {
@@ -472,94 +439,34 @@ export class Execution implements RunScope {
     const [missing] = this.replay.missing();
     const asking = this.wanted[0] ?? this.replay.peek();
     if (missing === undefined || asking === undefined) return this.schedule();
-    const asked = `${describe(asking.site)} (key ${asking.key})`;
-    this.fatal(
-      new DivergenceError(
-        `The code is unchanged but took another path: ${describe(missing.site)} is recorded next and was not asked for; ${asked} was`,
-        { runId: this.id, key: missing.key, at: placeOf(missing.site) },
-      ),
-    );
-  }
-
-  /** Those of the calls that this build has no way to. */
-  private retired(calls: readonly RecordedCall[]): RecordedCall[] {
-    const then = this.options.record.root;
-    // Where the workflow has moved to another file, what is left in the old one is an old build, unless it takes part.
-    const left = rootModule(then) === rootModule(this.root) ? undefined : rootModule(then);
-    const modules = [...state.modules.values()].filter(({ path }) => path !== left || this.present.has(path));
-    const build = new Build(this.root, modules);
-    return calls.filter(({ site, chain }) => site !== undefined && !build.reaches(site, chain, then));
+    this.fatal(anotherPath(this.id, missing, asking));
   }
 
   /** Whether the code was edited so that a body that wants to start may do recorded work again. */
   private isInDoubt(): boolean {
     if (this.options.acceptEdits) return false;
-    if (this.unasked === undefined) {
-      this.unasked = this.replay.unasked().filter((call) => this.changedSince(call));
-      const retired = this.retired(this.unasked);
-      if (retired.length > 0) {
-        this.fatal(retiredError(this.id, retired));
-        return true;
-      }
-    }
-    return this.suspects() !== undefined;
-  }
-
-  /** A call that wants to start, and recorded work of the same site, with the same arguments, that nobody asked for. */
-  private suspects(): { call: Call; recorded: RecordedCall } | undefined {
-    if (this.unasked === undefined || this.unasked.length === 0) return undefined;
-    this.unasked = this.unasked.filter(({ asked }) => !asked);
-    for (const call of this.wanted) {
-      const recorded = this.unasked.find((other) => this.isSameWork(call, other));
-      if (recorded !== undefined) return { call, recorded };
-    }
-    return undefined;
-  }
-
-  private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
-    if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
-    if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
-    return isSameSite(recorded.site, this.options.record.root, site, this.root);
+    const retired = this.code.firstLook();
+    if (retired.length === 0) return this.code.suspicion(this.wanted) !== undefined;
+    this.fatal(retiredSites(this.id, retired));
+    return true;
   }
 
   private mistaken(): void {
-    const found = this.suspects();
-    if (found === undefined) return this.schedule();
-    const { call, recorded } = found;
-    this.fatal(
-      new AmbiguousSiteError(
-        `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,
-        { runId: this.id, key: call.key, at: placeOf(call.site) },
-      ),
-    );
-  }
-
-  /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
-  private changedSince({ build }: RecordedCall): boolean {
-    return this.options.record.root !== this.root || anyChanged(build, state.modules);
+    const suspicion = this.code.suspicion(this.wanted);
+    if (suspicion === undefined) return this.schedule();
+    this.fatal(sameWorkElsewhere(this.id, suspicion.call, suspicion.recorded));
   }
 
   private pause(): void {
-    if (this.ownership !== "held") return;
-    this.ownership = "giving up";
-    const given = this.options.store.append(this.id, this.fence, [], { status: "waiting", release: true });
-    this.givingUp = given.catch(() => {});
-    given.then(
-      () => {
-        if (this.ownership === "giving up") this.ownership = "given up";
-        this.options.onChange();
-      },
+    if (!this.journal.owned) return;
+    this.journal.giveUp().then(
+      () => this.options.onChange(),
       (error) => this.broken(error),
     );
   }
 
   private stall(): void {
-    this.stalled = new StalledError(
-      "Nothing is under way and nothing is awaited that could go on, but the workflow has not returned",
-      {
-        runId: this.id,
-      },
-    );
+    this.stalled = stalled(this.id);
     this.options.onChange();
   }
 
@@ -610,10 +517,10 @@ export class Execution implements RunScope {
       ending = { status: "failed", error: isOurs(error) ? error : this.codec.decode(encoded) };
     }
     try {
-      await this.write([], { ...change, ...this.report(), release: true });
+      await this.journal.change({ ...change, ...this.report(), release: true });
       this.ending(ending);
     } catch (error) {
-      this.ending({ status: "left", error: storeError(this.id, error) });
+      this.ending({ status: "left", error: storeFailure(this.id, error) });
     }
   }
 
@@ -635,15 +542,14 @@ export class Execution implements RunScope {
     if (this.phase === "closed") return;
     this.abort.abort(error);
     this.close();
-    this.ending({ status: "left", error: storeError(this.id, error) });
+    this.ending({ status: "left", error: storeFailure(this.id, error) });
   }
 
   // --- the journal -------------------------------------------------------------------------------------------------
 
   private save(call: Call, details: Partial<Entry> & Pick<Entry, "state">, then: () => void, change?: RunChange): void {
     const now = this.clock.now();
-    const entry: Entry = {
-      seq: this.nextSeq++,
+    const entry: Omit<Entry, "seq"> = {
       key: call.key,
       kind: call.kind,
       args: call.args === "" ? undefined : call.args,
@@ -661,19 +567,13 @@ export class Execution implements RunScope {
     }
     if (!this.rootRecorded) {
       this.rootRecorded = true;
-      entry.root = this.root;
+      entry.root = this.code.root;
     }
-    this.saves++;
-    const written = this.write([entry], change);
-    // An outcome must not be seen before the entries that come before it in the journal are durable.
-    const durable = Promise.all([this.lastSave, written]);
-    this.lastSave = durable.catch(() => {});
-    durable.then(
-      () => {
-        this.saves--;
-        this.options.onEntry(entry);
+    this.journal.append(entry, change).then(
+      (durable) => {
+        this.options.onEntry(durable);
         if (this.phase === "closed") return;
-        if (call.within !== null) this.remember(call, entry);
+        this.nested.recorded(call, durable);
         then();
         this.wake();
       },
@@ -681,34 +581,7 @@ export class Execution implements RunScope {
     );
   }
 
-  /** Keeps the outcome of a call that a step's body made, for the next attempt of that body. */
-  private remember(call: Call, entry: Entry): void {
-    if (entry.state === "open" || entry.state === "attempt") return;
-    this.unsettled.delete(call.key);
-    this.replay.learn(entry);
-  }
-
-  private async write(entries: Entry[], change?: RunChange): Promise<void> {
-    if (this.ownership !== "held") {
-      await this.reclaim();
-      change = { status: "running", ...change };
-    }
-    await this.options.store.append(this.id, this.fence, entries, change);
-  }
-
   // --- checks ------------------------------------------------------------------------------------------------------
-
-  private noteInner(outer: string, key: string): void {
-    const keys = this.inner.get(outer);
-    if (keys === undefined) this.inner.set(outer, new Set([key]));
-    else keys.add(key);
-  }
-
-  /** A step is over, so that its body will not ask again. */
-  private forgetInner(outer: string): void {
-    for (const key of this.inner.get(outer) ?? []) this.replay.forget(key);
-    this.inner.delete(outer);
-  }
 
   private accepts(within: StepExtent | null): boolean {
     if (within?.over) return false;
@@ -721,58 +594,9 @@ export class Execution implements RunScope {
 
   private check(call: Call, entry: Entry | undefined): boolean {
     if (entry === undefined) return true;
-    const { record, acceptEdits } = this.options;
-    const verdict = judge(entry, call, record.root !== this.root, acceptEdits);
-    if (verdict.hit) {
-      if (verdict.edited) this.edited.push(call.key);
-      return true;
-    }
-    const place = { runId: this.id, key: call.key, at: placeOf(call.site) };
-    this.fatal(
-      verdict.reason === "ambiguous"
-        ? new AmbiguousSiteError(verdict.what, place)
-        : new ReplayMismatchError(
-            verdict.what,
-            'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.',
-            place,
-          ),
-    );
-    return false;
+    const verdict = judge(entry, call, this.code.rootChanged, this.options.acceptEdits);
+    if (!verdict.hit) this.fatal(notAHit(this.id, call, verdict));
+    else if (verdict.edited) this.edited.push(call.key);
+    return verdict.hit;
   }
-}
-
-function duplicate(runId: string, request: CallRequest): DuplicateKeyError {
-  return new DuplicateKeyError(
-    `Two calls of one run have the same key`,
-    "Give each call an explicit `key` of its own (it must be unique within the run or the step body around it).",
-    { runId, key: request.key, at: placeOf(request.site) },
-  );
-}
-
-function retiredError(runId: string, calls: readonly RecordedCall[]): RetiredSiteError {
-  const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);
-  return new RetiredSiteError(
-    `${calls.length} recorded call${calls.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
-    { runId, key: calls[0]!.key },
-  );
-}
-
-function undecodable(runId: string, call: Call, error: unknown): DecodeError {
-  return new DecodeError(
-    `The recorded outcome cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    "Resume the run with the code and the codec that recorded it.",
-    { runId, key: call.key, at: placeOf(call.site), cause: error },
-  );
-}
-
-function storeError(runId: string, error: unknown): Error {
-  if (isOurs(error)) return error;
-  return new StoreError(`The store failed: ${error instanceof Error ? error.message : String(error)}`, {
-    runId,
-    cause: error,
-  });
-}
-
-function isOurs(error: unknown): error is Error {
-  return error instanceof Error && typeof (error as { code?: unknown }).code === "string" && "runId" in error;
 }

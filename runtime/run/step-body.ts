@@ -56,7 +56,7 @@ export function startBody(execution: Execution, call: Call, request: BodyRequest
 
 function attempt(execution: Execution, call: Call, request: BodyRequest, number: number): void {
   const { retry } = request;
-  if (number > 1) execution.renew(call.key);
+  if (number > 1) execution.beginAgain(call.key);
   if (retry === undefined) return run(execution, call, request, number);
   // Announced before the body starts, so that limits hold across crashes.
   if (number > retry.retries + 1) {

@@ -1,7 +1,7 @@
 /** Many programs, one for each seed; those that go wrong are shrunk. */
 import fc from "fast-check";
-import type { Conditions } from "./process.js";
 import { print } from "./print.js";
+import type { Conditions } from "./process.js";
 import { type Program, programs } from "./program.js";
 import { simulate, type Verdict } from "./simulate.js";
 
@@ -31,7 +31,14 @@ export interface Finding {
   faults: string[];
 }
 
-export async function explore({ runs, seed, mostWrong, report, shrink = true, conditions }: Exploration): Promise<Outcome> {
+export async function explore({
+  runs,
+  seed,
+  mostWrong,
+  report,
+  shrink = true,
+  conditions,
+}: Exploration): Promise<Outcome> {
   const outcome: Outcome = { programs: 0, lives: 0, refusals: {}, wrong: [], milliseconds: 0 };
   const begun = performance.now();
   for (let at = seed; at < seed + runs && outcome.wrong.length < mostWrong; at++) {
@@ -50,7 +57,12 @@ export async function explore({ runs, seed, mostWrong, report, shrink = true, co
 const shrinkFor = 20_000;
 
 /** Tries the program of one seed. */
-async function exploreOne(seed: number, shrink: boolean, conditions: Conditions | undefined, see: (verdict: Verdict) => void): Promise<Finding | undefined> {
+async function exploreOne(
+  seed: number,
+  shrink: boolean,
+  conditions: Conditions | undefined,
+  see: (verdict: Verdict) => void,
+): Promise<Finding | undefined> {
   let faults: string[] = [];
   let first = true;
   const property = fc.asyncProperty(programs, async (program) => {
@@ -60,18 +72,29 @@ async function exploreOne(seed: number, shrink: boolean, conditions: Conditions 
     if (verdict.wrong.length > 0) faults = verdict.wrong;
     return verdict.wrong.length === 0;
   });
-  const result = await fc.check(property, { seed, numRuns: 1, endOnFailure: !shrink, ...(shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true }) });
+  const result = await fc.check(property, {
+    seed,
+    numRuns: 1,
+    endOnFailure: !shrink,
+    ...(shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true }),
+  });
   if (!result.failed) return undefined;
   return { seed, program: result.counterexample![0], faults };
 }
 
 export function tell({ seed, program, faults }: Finding): string {
-  const own = print(program).split("\n").slice(-1 - 2 * program.helpers.length).join("\n");
+  const own = print(program)
+    .split("\n")
+    .slice(-1 - 2 * program.helpers.length)
+    .join("\n");
   return [`--- seed ${seed}`, own, ...faults.slice(0, 6)].join("\n");
 }
 
 export function summary({ programs: count, lives, refusals, wrong, milliseconds }: Outcome, seed: number): string {
-  const refused = Object.entries(refusals).map(([code, times]) => `${times} ${code}`).join(", ") || "none";
+  const refused =
+    Object.entries(refusals)
+      .map(([code, times]) => `${times} ${code}`)
+      .join(", ") || "none";
   return (
     `${count} programs from seed ${seed}, ${lives} starts and resumes in ${(milliseconds / 1000).toFixed(1)} s; ` +
     `refusals: ${refused}; wrong outcomes: ${wrong.length}`

@@ -21,26 +21,46 @@ export const faults: readonly Fault[] = [
     name: "keys without loop path",
     put: () =>
       together(
-        ...sited.map((fn) => replace(fn, "at", (at) => (frame, index, _path, ...rest) => at(frame, index, 0, ...rest))),
+        ...sited.map((fn) =>
+          replace(
+            fn,
+            "at",
+            (at) =>
+              (frame, index, _path, ...rest) =>
+                at(frame, index, 0, ...rest),
+          ),
+        ),
         ...(["enter", "call", "new"] as const).map((name) =>
-          replace(Frame.prototype, name, (method) => function (index, _path, ...rest) {
-            return method.call(this, index, 0, ...rest);
-          }),
+          replace(
+            Frame.prototype,
+            name,
+            (method) =>
+              function (index, _path, ...rest) {
+                return method.call(this, index, 0, ...rest);
+              },
+          ),
         ),
       ),
   },
   {
     name: "without creation scope",
     put: () =>
-      replace(Frame.prototype, "enter", () => function (this: Frame, index, path) {
-        return outsideFrame(this.module).enter(index as number, path as 0);
-      }),
+      replace(
+        Frame.prototype,
+        "enter",
+        () =>
+          function (this: Frame, index, path) {
+            return outsideFrame(this.module).enter(index as number, path as 0);
+          },
+      ),
   },
   {
     name: "without marks",
     put: () =>
-      replace(Frame.prototype, "call", () => (_index, _path, callee, self, args) =>
-        Reflect.apply(callee as () => unknown, self, args as unknown[]),
+      replace(
+        Frame.prototype,
+        "call",
+        () => (_index, _path, callee, self, args) => Reflect.apply(callee as () => unknown, self, args as unknown[]),
       ),
   },
   {
@@ -50,37 +70,57 @@ export const faults: readonly Fault[] = [
   {
     name: "hits delivered in key order",
     put: () =>
-      replace(Replay.prototype, "take", () => function (this: { asked: Asked[] }) {
-        this.asked.sort((a, b) => (a.key < b.key ? -1 : 1));
-        return this.asked.shift();
-      }),
+      replace(
+        Replay.prototype,
+        "take",
+        () =>
+          function (this: { asked: Asked[] }) {
+            this.asked.sort((a, b) => (a.key < b.key ? -1 : 1));
+            return this.asked.shift();
+          },
+      ),
   },
   {
     name: "announced before saved",
     put: () =>
-      replace(Execution.prototype, "write", (write) => function (...args) {
-        (write.apply(this, args) as Promise<void>).catch(() => {});
-        return Promise.resolve();
-      }),
+      replace(
+        Execution.prototype,
+        "write",
+        (write) =>
+          function (...args) {
+            (write.apply(this, args) as Promise<void>).catch(() => {});
+            return Promise.resolve();
+          },
+      ),
   },
   {
     name: "a save is cancelled when a sibling fails",
     put: () =>
-      replace(Execution.prototype, "finished", (finished) => function (this: Running, ...args) {
-        if (this.phase !== "failing") return finished.apply(this, args);
-        this.inFlight.delete((args[0] as Asked).key);
-        this.wake();
-      }),
+      replace(
+        Execution.prototype,
+        "finished",
+        (finished) =>
+          function (this: Running, ...args) {
+            if (this.phase !== "failing") return finished.apply(this, args);
+            this.inFlight.delete((args[0] as Asked).key);
+            this.wake();
+          },
+      ),
   },
   {
     name: "failures are not recorded",
     put: () =>
-      replace(Execution.prototype, "finished", (finished) => function (this: Running, call, outcome, details) {
-        if ((outcome as { state: string }).state !== "failed") return finished.call(this, call, outcome, details);
-        this.inFlight.delete((call as Asked).key);
-        this.ready.push({ call, outcome });
-        this.wake();
-      }),
+      replace(
+        Execution.prototype,
+        "finished",
+        (finished) =>
+          function (this: Running, call, outcome, details) {
+            if ((outcome as { state: string }).state !== "failed") return finished.call(this, call, outcome, details);
+            this.inFlight.delete((call as Asked).key);
+            this.ready.push({ call, outcome });
+            this.wake();
+          },
+      ),
   },
   { name: "without fence", conditions: () => ({ ...sound, fenced: false }) },
   { name: "values kept by reference", conditions: () => ({ ...sound, codec: byReference() }) },

@@ -1,5 +1,5 @@
 /** Programs as source text. Every call has a label, passed lexically, that says which logical call it is. */
-import { type Block, type Call, helperAt, type Helper, type Program, type Statement, type Task } from "./program.js";
+import { type Block, type Call, type Helper, helperAt, type Program, type Statement, type Task } from "./program.js";
 
 /** Where a piece of code stands. */
 interface Place {
@@ -18,8 +18,9 @@ export function print(program: Program): string {
 }
 
 const prelude = `import { keyed, now, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
-import { begin, crash, draw, end, fail, flaky, got, lifo, limiter, pLimit, messageOf, retry, sequence, settled, shop, t, work, Emitter } from "world";
+import { begin, crash, draw, end, fail, flaky, got, lifo, limiter, pLimit, messageOf, retry, scatter, sequence, settled, shop, t, work, Emitter } from "world";
 const workOn = (label) => step(work, label);
+const given = (label) => t(label, step(work, label));
 function seen(most) {
   let running = 0;
   const waiting = [];
@@ -40,7 +41,9 @@ class Printer {
 
   text(): string {
     const helpers = this.program.helpers.map((helper, index) => this.helper(helper, index));
-    const workflows = this.program.helpers.map((_, i) => `const w${i} = workflow("sub${i}", async (label) => h${i}(label, 1));`);
+    const workflows = this.program.helpers.map(
+      (_, i) => `const w${i} = workflow("sub${i}", async (label) => h${i}(label, 1));`,
+    );
     const main = this.body(this.program.main, -1, "label");
     return [
       prelude,
@@ -112,14 +115,14 @@ class Printer {
           helper: `${items}.map(f${n})`,
           keyed: `keyed(${items}, (x) => x).map(async (${inner}) => ${body})`,
           push: `ps${n}`,
-          then: `${items}.map((${inner}) => Promise.resolve().then(async () => ${body}))`,
+          chain: `${items}.map((${inner}) => Promise.resolve().then(async () => ${body}))`,
         }[each.via];
         const before = {
           arrow: "",
           helper: `const f${n} = async (${inner}) => ${body};`,
           keyed: "",
           push: `const ps${n} = []; for (const ${inner} of ${items}) ps${n}.push((async () => ${body})());`,
-          then: "",
+          chain: "",
         }[each.via];
         return `${before} ${out}.push((await Promise.${each.how}(${mapped}))${after});`;
       }
@@ -182,6 +185,8 @@ class Printer {
           ? `${define} for await (const x of g${n}(${label})) ${out}.push(x);`
           : `${define} const a${n} = g${n}(${label} + "a"); const b${n} = g${n}(${label} + "b"); ${out}.push(await Promise.all([drain(b${n}), drain(a${n})]));`;
       }
+      case "foreign":
+        return `${out}.push(await ${each.use}(${labels(label, each.times)}, given));`;
       case "emitter": {
         const body = this.body(each.body, helper, `at${n}`);
         return (

@@ -1,6 +1,16 @@
 /** One life of a process that starts or resumes a run, under a schedule of its own. */
-import { type AnyWorkflow, type Codec, codec, type Entry, type MemoryStore, type Run, type RunEvent, Stepmark } from "stepmark";
+
 import * as library from "stepmark";
+import {
+  type AnyWorkflow,
+  type Codec,
+  codec,
+  type Entry,
+  type MemoryStore,
+  type Run,
+  type RunEvent,
+  Stepmark,
+} from "stepmark";
 import { Scheduler } from "./scheduler.js";
 import { SimulatedStore, type StorePlan } from "./store.js";
 import { type BodyNote, failedLabel, type Given, type Outside, textOf, World } from "./world.js";
@@ -79,15 +89,24 @@ export async function live({ code, memory, seed, time, outside, crashed, plan, c
     if (waits.has(target)) waits.answered.add(target);
     else lost.add(number);
   }
-  const store = new SimulatedStore(memory, scheduler, { ...plan, fenced: conditions.fenced }, lost, (entries) => waits.note(entries));
-  const app = new Stepmark({ store: store.facade, workflows: [workflow], clock: scheduler, codec: conditions.codec, ...limits });
+  const store = new SimulatedStore(memory, scheduler, { ...plan, fenced: conditions.fenced }, lost, (entries) =>
+    waits.note(entries),
+  );
+  const app = new Stepmark({
+    store: store.facade,
+    workflows: [workflow],
+    clock: scheduler,
+    codec: conditions.codec,
+    ...limits,
+  });
 
   let ended: Pick<Observed, "status" | "result" | "error"> | undefined;
   const events: RunEvent[] = [];
   const listen = async (run: Run): Promise<void> => {
     for await (const event of run.events()) {
       events.push(event);
-      if ((event.seq ?? 0) > store.durable) wrong.push(`${event.type} ${event.seq} was announced before it was durable`);
+      if ((event.seq ?? 0) > store.durable)
+        wrong.push(`${event.type} ${event.seq} was announced before it was durable`);
     }
   };
   let listening: Promise<void> = Promise.resolve();
@@ -106,7 +125,8 @@ export async function live({ code, memory, seed, time, outside, crashed, plan, c
     const value = { label, draw: ++outside.draws };
     waits.answered.add(key);
     app.answer(runId, key, value).catch((error: Error & { code?: string }) => {
-      // The run may end while the answer is on its way, or another process may have it.
+      waits.answered.delete(key);
+      // The run may not have been taken up yet, or end while the answer is on its way; or another process may have it.
       const late = error.code === "ANSWER" && (plan.contested || / takes no answers/.test(error.message));
       if (!late && !store.dead) wrong.push(`answer ${key}: ${error.message}`);
     });
@@ -114,7 +134,12 @@ export async function live({ code, memory, seed, time, outside, crashed, plan, c
   const progress = (): number => world.given.length + events.length;
   const finished = await scheduler.run(
     () => ended !== undefined || store.dead,
-    () => waits.open().map(([key, label]) => () => answer(key, label)),
+    () =>
+      waits.open().map(
+        ([key, label]) =>
+          () =>
+            answer(key, label),
+      ),
     progress,
   );
   // What is left of the process has its last turns.
@@ -125,16 +150,32 @@ export async function live({ code, memory, seed, time, outside, crashed, plan, c
     void app.shutdown().then(() => {
       over = true;
     });
-    await scheduler.run(() => over, () => [], progress);
+    await scheduler.run(
+      () => over,
+      () => [],
+      progress,
+    );
     return {
-      status: "died", given: [...world.given], bodies: world.bodies, before, after, events, crashed: failed,
-      wrong: [...wrong, ...store.wrong, ...world.wrong], time: scheduler.now(), appends: store.appends,
+      status: "died",
+      given: [...world.given],
+      bodies: world.bodies,
+      before,
+      after,
+      events,
+      crashed: failed,
+      wrong: [...wrong, ...store.wrong, ...world.wrong],
+      time: scheduler.now(),
+      appends: store.appends,
     };
   }
   void Promise.all([app.shutdown(), listening]).then(() => {
     over = true;
   });
-  await scheduler.run(() => over, () => [], progress);
+  await scheduler.run(
+    () => over,
+    () => [],
+    progress,
+  );
   return {
     ...(finished ? ended! : { status: "stuck" as const }),
     given: world.given,

@@ -37,15 +37,24 @@ export type Statement =
   | { statement: "map"; how: "all" | "allSettled"; via: MapForm; times: number; body: Block }
   | { statement: "limited"; by: "seen" | "unseen" | "lifo" | "p-limit"; most: number; times: number; body: Block }
   | { statement: "queue"; workers: number; jobs: number; body: Block }
-  | { statement: "try"; throws: "nothing" | "error" | "fail" | "crash"; body: Block; handler: Block; end: Block; rethrow: boolean }
+  | {
+      statement: "try";
+      throws: "nothing" | "error" | "fail" | "crash";
+      body: Block;
+      handler: Block;
+      end: Block;
+      rethrow: boolean;
+    }
   | { statement: "closure"; use: "sequence" | "together" | "map" | "unseen" | "retry"; body: Block }
   | { statement: "deferred"; order: "reverse" | "together"; times: number; body: Block }
   | { statement: "generator"; kind: "async" | "sync" | "two"; times: number; body: Block }
   | { statement: "emitter"; listeners: number; body: Block }
+  /** Code that is not transformed calls a module-level function, for one label after the other or for all at once. */
+  | { statement: "foreign"; use: "sequence" | "scatter"; times: number }
   /** A call that nobody awaits. */
   | { statement: "background"; task: Task };
 
-export type MapForm = "arrow" | "helper" | "keyed" | "push" | "then";
+export type MapForm = "arrow" | "helper" | "keyed" | "push" | "chain";
 export type Block = Statement[];
 
 export interface Helper {
@@ -66,6 +75,8 @@ export interface Traits {
   moves: boolean;
   /** The run may fail and be resumed. */
   crashes: boolean;
+  /** Code that is not transformed calls module-level functions concurrently, which may be refused. */
+  scatters: boolean;
   /** A step body that makes calls may start over, and with it what failed in it. */
   renews: boolean;
 }
@@ -146,7 +157,7 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
       arbitrary: fc.record({
         statement: fc.constant("map" as const),
         how: fc.constantFrom("all" as const, "all" as const, "allSettled" as const),
-        via: fc.constantFrom<MapForm[]>("arrow", "helper", "keyed", "push", "then"),
+        via: fc.constantFrom<MapForm[]>("arrow", "helper", "keyed", "push", "chain"),
         times: small(3),
         body,
       }),
@@ -180,7 +191,13 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
       weight: 2,
       arbitrary: fc.record({
         statement: fc.constant("closure" as const),
-        use: fc.constantFrom("sequence" as const, "together" as const, "map" as const, "unseen" as const, "retry" as const),
+        use: fc.constantFrom(
+          "sequence" as const,
+          "together" as const,
+          "map" as const,
+          "unseen" as const,
+          "retry" as const,
+        ),
         body,
       }),
     },
@@ -205,6 +222,14 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
     {
       weight: 1,
       arbitrary: fc.record({ statement: fc.constant("emitter" as const), listeners: small(2), body }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        statement: fc.constant("foreign" as const),
+        use: fc.constantFrom("sequence" as const, "sequence" as const, "scatter" as const),
+        times: small(3),
+      }),
     },
   );
   return {
@@ -268,6 +293,8 @@ function callsOf(program: Program): number {
         return 2 * block(each.body, from) + (each.use === "retry" ? 2 : 0);
       case "generator":
         return (each.kind === "two" ? 2 : 1) * each.times * block(each.body, from);
+      case "foreign":
+        return each.times;
       case "emitter":
         return each.listeners * (1 + 2 * block(each.body, from));
     }
@@ -299,7 +326,7 @@ function callsOf(program: Program): number {
 }
 
 export function traitsOf(program: Program): Traits {
-  const traits: Traits = { ordered: false, moves: false, crashes: false, renews: false };
+  const traits: Traits = { ordered: false, moves: false, crashes: false, renews: false, scatters: false };
   let nested = false;
   let background = false;
   visit(program, (node) => {
@@ -309,6 +336,7 @@ export function traitsOf(program: Program): Traits {
     nested ||= node.call === "nested";
     background ||= node.statement === "background";
     if (node.call === "nested" && node.retries === true) traits.renews = true;
+    if (node.use === "scatter") traits.scatters = true;
     if (node.statement === "queue") traits.moves = true;
     if (node.task === "crash" || node.throws === "crash") traits.crashes = true;
   });

@@ -18,14 +18,17 @@ export interface Verdict {
   wrong: string[];
 }
 
-/** Refusals that a program may earn: unseen code called its functions so that only timing could tell the calls apart. */
-const documented = new Set(["AMBIGUOUS_SCOPE"]);
+/** The refusal that a program may earn: unseen code called its functions so that only timing could tell the calls apart. */
+const ambiguous = "AMBIGUOUS_SCOPE";
+
+/** How a process may learn that another one has its run. */
+const ousting = new Set<string | undefined>(["STALE_OWNER", "RUN_OWNED"]);
 
 /** Journals longer than this are cut at so many places only. */
 const mostCuts = 12;
 
 /** A run is resumed so often before it counts as one that never completes. */
-const mostResumes = 12;
+const mostResumes = 40;
 
 const started = Date.UTC(2025, 0, 1);
 
@@ -73,8 +76,16 @@ class Simulation {
       const later = await this.complete({ memory: fork, time: observed.time, crashed }, where);
       if (later === undefined) continue;
       this.judge(faultsBetween(observed, later.observed, this.traits), where);
-      const whole = await this.life({ memory: later.memory.fork(runId, Number.POSITIVE_INFINITY), time: later.observed.time, crashed: later.observed.crashed, plan: {} });
-      this.judge([...faultsOf(whole, this.traits), ...faultsOfFullReplay(later.observed, whole)], `${where}, then again`);
+      const whole = await this.life({
+        memory: later.memory.fork(runId, Number.POSITIVE_INFINITY),
+        time: later.observed.time,
+        crashed: later.observed.crashed,
+        plan: {},
+      });
+      this.judge(
+        [...faultsOf(whole, this.traits), ...faultsOfFullReplay(later.observed, whole)],
+        `${where}, then again`,
+      );
     }
     for (const plan of this.accidents(observed.appends)) await this.accident(plan, observed);
     await this.takeover(1 + Math.floor(this.random() * observed.appends), observed);
@@ -88,9 +99,15 @@ class Simulation {
     this.judge(faultsOf(hurt, this.traits), where);
     if (hurt.after.length === 0 && (await memory.read(runId)) === undefined) return;
     const fork = memory.fork(runId, hurt.after.length);
-    const later = await this.complete({ memory: fork, time: hurt.time, crashed: crashedIn(hurt, hurt.after.length) }, where);
+    const later = await this.complete(
+      { memory: fork, time: hurt.time, crashed: crashedIn(hurt, hurt.after.length) },
+      where,
+    );
     if (later === undefined) return;
-    this.judge([...faultsBetween(hurt, later.observed, this.traits), ...faultsBetween(first, later.observed, this.traits)], where);
+    this.judge(
+      [...faultsBetween(hurt, later.observed, this.traits), ...faultsBetween(first, later.observed, this.traits)],
+      where,
+    );
   }
 
   /** A process takes the run from one that still lives, which has appended so often. */
@@ -101,7 +118,12 @@ class Simulation {
     const noticed = new Promise<void>((resolve) => {
       call = resolve;
     });
-    const ousted = this.life({ memory, time: started, crashed: new Set(), plan: { contested: true, notice: { after, call } } });
+    const ousted = this.life({
+      memory,
+      time: started,
+      crashed: new Set(),
+      plan: { contested: true, notice: { after, call } },
+    });
     const early = await Promise.race([noticed, ousted.then(() => true)]);
     const taken = early
       ? undefined
@@ -112,24 +134,32 @@ class Simulation {
     this.judge(faultsBetween(first, taken.observed, this.traits), where);
     const texts = new Set(taken.observed.after.map(({ text }) => text));
     const lost = observed.given.filter(({ text }) => !texts.has(text));
-    this.judge(lost.map(({ text }) => `the first process was given what is not recorded: ${text}`), where);
-    if (observed.error !== undefined && observed.error.code !== "STALE_OWNER" && !this.mayFail(observed))
+    this.judge(
+      lost.map(({ text }) => `the first process was given what is not recorded: ${text}`),
+      where,
+    );
+    if (observed.error !== undefined && !ousting.has(observed.error.code) && !this.mayFail(observed))
       this.judge([`the first process ended with ${observed.error.stack}`], where);
   }
 
   /** Resumes a run until it completes. */
-  private async complete(from: From, where = "uninterrupted", plan: StorePlan = {}): Promise<{ observed: Observed; memory: MemoryStore } | undefined> {
+  private async complete(
+    from: From,
+    where = "uninterrupted",
+    plan: StorePlan = {},
+  ): Promise<{ observed: Observed; memory: MemoryStore } | undefined> {
     let { time, crashed } = from;
     for (let round = 0; round < mostResumes; round++) {
       const observed = await this.life({ ...from, time, crashed, plan });
       this.judge(faultsOf(observed, this.traits), where);
       if (observed.status === "completed") return { observed, memory: from.memory };
       const code = observed.error?.code;
-      if (code !== undefined && documented.has(code)) {
+      if (code === ambiguous && this.traits.scatters) {
         this.verdict.refusals[code] = (this.verdict.refusals[code] ?? 0) + 1;
         return undefined;
       }
-      if (code !== undefined || !this.mayFail(observed)) this.judge([`ended as ${observed.status}: ${observed.error?.stack}`], where);
+      if (code !== undefined || !this.mayFail(observed))
+        this.judge([`ended as ${observed.status}: ${observed.error?.stack}`], where);
       ({ time, crashed } = observed);
     }
     this.judge([`did not complete in ${mostResumes} resumes`], where);

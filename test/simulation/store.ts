@@ -32,7 +32,8 @@ export class SimulatedStore {
     private readonly plan: StorePlan & { fenced: boolean },
     /** Numbers of messages that were given to waits which the journal, since it was cut, does not hold. */
     private readonly lost: ReadonlySet<number>,
-    private readonly onAppend: (entries: readonly Entry[]) => void,
+    /** Told of the entries that are written or read. */
+    private readonly onEntries: (entries: readonly Entry[]) => void,
   ) {}
 
   /** As the library sees it. */
@@ -45,6 +46,7 @@ export class SimulatedStore {
       entries: this.late(async (id, after) => {
         const entries = await memory.entries(id, after);
         this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
+        this.onEntries(entries);
         return entries;
       }),
       claim: this.late((id, owner, isDead, lease) =>
@@ -81,7 +83,7 @@ export class SimulatedStore {
     await this.memory.append(id, this.plan.fenced ? fence : owned, entries, change);
     if (owned !== fence) this.wrong.push("a process that does not own the run has written to its journal");
     this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
-    this.onAppend(entries);
+    this.onEntries(entries);
     if (number === dieAt) this.dead = true;
     if (number === this.plan.notice?.after) this.plan.notice.call();
     // An acknowledgement takes its time, and need not come in order.

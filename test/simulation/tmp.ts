@@ -1,23 +1,53 @@
+import { memoryStore } from "stepmark";
+import { compile } from "../support/build.js";
+import { print } from "./print.js";
+import { live, runId, sound } from "./process.js";
+import type { Program } from "./program.js";
 import { simulate } from "./simulate.js";
-import { print, } from "./print.js";
-import fc from "fast-check";
-import { programs, traitsOf, type Program } from "./program.js";
-const work = { statement: "await", task: { task: "call", call: { call: "step", form: "plain" } } } as const;
-const crash = { statement: "await", task: { task: "crash" } } as const;
-const ps: Program[] = [
- { helpers: [], main: [{ statement: "await", task: { task: "call", call: { call: "nested", retries: true, body: [work, crash] } } }] },
- { helpers: [], main: [{ statement: "try", throws: "crash", rethrow: true, body: [work], handler: [work, work], end: [work] }, work] },
- { helpers: [], main: [{ statement: "join", how: "all", tasks: [{ task: "crash" }, { task: "branch", body: [work, work, work] }] }] },
-];
-for (const p of ps) console.log(print(p).split("\n").at(-1), await simulate(p, 1));
-const count: Record<string, number> = {};
-const add = (k: string) => { count[k] = (count[k] ?? 0) + 1; };
-for (let s = 0; s < 2000; s++) {
-  const [p] = fc.sample(programs, { seed: s, numRuns: 1 });
-  const t = traitsOf(p!);
-  add("traits " + Object.entries(t).filter(([, v]) => v).map(([k]) => k).join("+"));
-  const text = JSON.stringify(p);
-  for (const m of new Set(text.match(/"(statement|task|call|how|form|kind|use|via|by|throws)":"[^"]*"/g))) add(m);
-  add("size " + Math.min(10, Math.floor(text.length / 300)));
+
+const program: Program = {
+  helpers: [],
+  main: [{ statement: "join", how: "all", tasks: [{ task: "crash" }, { task: "call", call: { call: "wait" } }] }],
+};
+for (let seed = 0; seed < 200; seed++) {
+  const v = await simulate(program, seed);
+  if (v.wrong.length) {
+    console.log(seed, v.wrong);
+    break;
+  }
 }
-console.log(count);
+const code = new Function("exports", "require", compile(print(program), "flow.ts")) as never;
+for (let seed = 0; seed < 300; seed++) {
+  const memory = memoryStore();
+  let crashed = new Set<string>();
+  let time = 0;
+  const log: unknown[] = [];
+  for (let i = 0; i < 4; i++) {
+    const o = await live({
+      code,
+      memory,
+      seed: seed * 10 + i,
+      time,
+      outside: { draws: 0 },
+      crashed,
+      plan: {},
+      conditions: sound,
+    });
+    log.push(
+      o.status,
+      o.error?.message,
+      o.after.slice(o.before.length).map((e) => `${e.seq} ${e.key} ${e.state}`),
+      await memory.inbox(runId),
+      (await memory.read(runId))?.status,
+      (await memory.read(runId))?.culprits,
+      o.events.map((e) => e.type).join(" "),
+    );
+    crashed = o.crashed;
+    time = o.time;
+    if (o.status === "completed") break;
+    if (o.status === "stuck") {
+      console.log(seed, JSON.stringify(log, null, 1));
+      process.exit(0);
+    }
+  }
+}

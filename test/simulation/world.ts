@@ -2,10 +2,11 @@
  * What a program's code reaches of the outside: bodies with results that no second execution gives again, and `t`,
  * which notes what each logical call was given.
  */
-import { stepContext } from "stepmark";
+
 import pLimit from "p-limit";
+import { stepContext } from "stepmark";
 import { currentScope } from "../../runtime/scope/place.js";
-import { Emitter, limiter, retry, sequence } from "../support/unseen.js";
+import { Emitter, limiter, retry, scatter, sequence } from "../support/unseen.js";
 import type { Scheduler } from "./scheduler.js";
 
 /** The execution of a body. */
@@ -32,6 +33,9 @@ export interface Outside {
   draws: number;
 }
 
+/** Refusals: what is left of a run's code when the run has ended belongs to no run; unseen code was ambiguous. */
+const notOutcomes = new Set<string | undefined>(["OUTSIDE_RUN", "AMBIGUOUS_SCOPE"]);
+
 export class World {
   readonly bodies: BodyNote[] = [];
   readonly given: Given[] = [];
@@ -48,7 +52,7 @@ export class World {
   /** What the program imports. */
   get module(): Record<string, unknown> {
     const { begin, end, work, draw, fail, crash, flaky, t, shop } = this;
-    const unseen = { limiter, lifo, pLimit, retry, sequence, Emitter };
+    const unseen = { limiter, lifo, pLimit, retry, scatter, sequence, Emitter };
     return { begin, end, work, draw, fail, crash, flaky, t, shop, messageOf, settled, ...unseen };
   }
 
@@ -63,8 +67,7 @@ export class World {
     try {
       value = await call;
     } catch (error) {
-      // What is left of a run's code when the run has ended belongs to no run.
-      if ((error as { code?: string }).code === "OUTSIDE_RUN") throw error;
+      if (notOutcomes.has((error as { code?: string }).code)) throw error;
       const text = textOf(error, true);
       this.given.push({ label, text, inside });
       const owner = failedLabel(text);

@@ -340,7 +340,7 @@ describe("a store that fails", () => {
         };
       },
     });
-    expect(watch.executed.join()).toContain("busy_timeout = 5000");
+    expect(watch.executed.join()).toContain("busy_timeout = 15000");
     connection.exec("BEGIN IMMEDIATE");
     expect((await failure(impatient.append("r", fence, [entry(1)]))).message).toMatch(/locked/);
     expect(await impatient.entries("r")).toEqual([]);

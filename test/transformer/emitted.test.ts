@@ -310,6 +310,10 @@ describe("transformers before ours", () => {
     const doubling: ts.TransformerFactory<ts.SourceFile> = (context) => (file) => {
       const visit = (node: ts.Node): ts.Node => {
         const changed = own.visitEachChild(node, visit, context);
+        if (own.isCallExpression(changed)) {
+          const copy = context.factory.createCallExpression(changed.expression, undefined, changed.arguments);
+          return own.isOptionalChain(changed) ? changed : own.setOriginalNode(copy, changed);
+        }
         if (own.isNumericLiteral(changed)) return context.factory.createNumericLiteral(Number(changed.text) * 2);
         if (own.isArrowFunction(changed) && !own.isBlock(changed.body)) {
           const body = context.factory.createBlock([context.factory.createReturnStatement(changed.body)]);
@@ -411,7 +415,18 @@ export const f = async (o: any) => {
     expect(text).toContain("= /* @__PURE__ */ $1.call(");
     expect(text).toContain("= /* @__PURE__ */ $1.new(");
     expect(text).toMatch(/\/\/ why\s+\{/);
+    const arrow = emitted(`import { step } from "stepmark"; export const f = () => // why\n  h(1);`);
+    expect(arrow.match(/\/\/ why/g)).toHaveLength(1);
   });
+});
+
+it("what needs no change gets none", () => {
+  const text = emitted(
+    `import { step } from "stepmark"; export const f = (x = h()) => x; export const g = async () => [await step?.(a), JSON.stringify(1)]; export const i = (x: any) => x.y;`,
+  );
+  expect(text).toContain("export const f = (x = $s().enter(0, 0).call(1, 0, h, void 0, [])) => x;");
+  expect(text).toContain("[await step?.at($1, 3, 0, 0, a), JSON.stringify(1)]");
+  expect(text).toContain("export const i = (x) => x.y;");
 });
 
 it("source maps lead from calls to their source", () => {
@@ -430,9 +445,12 @@ export const f = async (o: any) => {
   });
   const map = new SourceMap(JSON.parse(sourceMapText!));
   const lines = outputText.split("\n");
-  for (const name of ["charge", "refund"]) {
+  const calls = { charge: "step.at(", refund: "$1.call(" };
+  for (const [name, call] of Object.entries(calls)) {
     const line = lines.findIndex((text) => text.includes(`${name},`));
     const found = map.findEntry(line, lines[line]!.indexOf(name)) as { originalLine: number; originalColumn: number };
+    const start = map.findEntry(line, lines[line]!.indexOf(call)) as { originalColumn: number };
+    expect(start.originalColumn).toBe(source.split("\n")[found.originalLine]!.search(/step\(|o\.refund/));
     const original = source.split("\n").findIndex((text) => text.includes(name));
     expect([name, found.originalLine, found.originalColumn]).toEqual([
       name,

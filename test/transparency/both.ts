@@ -152,7 +152,8 @@ export function show(value: unknown): string {
   if (typeof value === "function") return `function ${value.name}/${value.length}`;
   if (typeof value === "string") return value;
   if (typeof value === "symbol" || typeof value === "bigint") return String(value);
-  if (value instanceof Error) return `${value.name}: ${value.message}`.replace(/^(TypeError|ReferenceError): .*/s, "$1");
+  if (value instanceof Error)
+    return `${value.name}: ${value.message}`.replace(/^(TypeError|ReferenceError): .*/s, "$1");
   const seen = new Set<unknown>();
   return String(
     JSON.stringify(value, (_key, part: unknown) => {

@@ -124,14 +124,20 @@ export const w = workflow("w", async () => {
       case 3:
         return plain(this.jump(context));
       case 4:
-        return plain(`${this.pick(context.assignable)} ${this.pick(["=", "??=", "||=", "&&=", "="])} ${this.expression(context)};`);
+        return plain(
+          `${this.pick(context.assignable)} ${this.pick(["=", "??=", "||=", "&&=", "="])} ${this.expression(context)};`,
+        );
       case 5:
         return plain(`fs.push(${this.closure(context)});`);
       case 6:
-        return plain(`if (${this.expression(context)}) ${this.trace(this.expression(context))}; else ${this.jump(context)}`);
+        return plain(
+          `if (${this.expression(context)}) ${this.trace(this.expression(context))}; else ${this.jump(context)}`,
+        );
       case 7:
       case 8:
-        return plain(`if (${this.expression(context)}) ${this.branch(context)}${this.chance(0.6) ? ` else ${this.branch(context)}` : ""}`);
+        return plain(
+          `if (${this.expression(context)}) ${this.branch(context)}${this.chance(0.6) ? ` else ${this.branch(context)}` : ""}`,
+        );
       case 9:
         return plain(this.switch(context));
       case 10:
@@ -173,7 +179,8 @@ export const w = workflow("w", async () => {
     const text = this.pick([
       () => `const { p: ${x} = ${this.expression(context)}, ...${y} } = { q: ${this.expression(context)} } as any;`,
       () => `let [${x} = ${this.expression(context)}, ...${y}] = [undefined, ${this.expression(context)}] as any[];`,
-      () => `let ${x}: any, ${y}: any; ({ [${this.trace('"k"')}]: ${x} = ${this.expression(context)}, z: ${y} = 2 } = {} as any);`,
+      () =>
+        `let ${x}: any, ${y}: any; ({ [${this.trace('"k"')}]: ${x} = ${this.expression(context)}, z: ${y} = 2 } = {} as any);`,
     ])();
     return [text, { ...context, variables: [...context.variables, x, y] }];
   }
@@ -182,14 +189,31 @@ export const w = workflow("w", async () => {
     const name = this.fresh("fn");
     const kind = this.pick(["sync", "async", "arrow"]);
     const inside = this.nested(context, kind !== "sync");
-    const head = kind === "arrow" ? `const ${name} = async (x: any = ${this.leaf(context)}) =>` : `${kind === "async" ? "async " : ""}function ${name}(x: any = ${this.leaf(context)}): any`;
+    const head =
+      kind === "arrow"
+        ? `const ${name} = async (x: any = ${this.leaf(context)}) =>`
+        : `${kind === "async" ? "async " : ""}function ${name}(x: any = ${this.leaf(context)}): any`;
     const text = `${head} ${this.body({ ...inside, variables: [...inside.variables, "x"], method: false })}`;
-    const value = kind === "sync" ? `${name}(${this.leaf(context)})` : context.async ? `await ${name}(${this.leaf(context)})` : `void ${name}(2)`;
+    const value =
+      kind === "sync"
+        ? `${name}(${this.leaf(context)})`
+        : context.async
+          ? `await ${name}(${this.leaf(context)})`
+          : `void ${name}(2)`;
     return [`${text}\n${this.trace(value)};`, context];
   }
 
   private nested(context: Context, async: boolean): Context {
-    return { ...context, async, generator: false, depth: context.depth + 2, loops: [], blocks: [], inLoop: false, inSwitch: false };
+    return {
+      ...context,
+      async,
+      generator: false,
+      depth: context.depth + 2,
+      loops: [],
+      blocks: [],
+      inLoop: false,
+      inSwitch: false,
+    };
   }
 
   private jump(context: Context): string {
@@ -222,7 +246,8 @@ export const w = workflow("w", async () => {
     const handler = this.chance(0.7)
       ? ` catch (${name}: any) ${this.block({ ...inside, depth: context.depth + 1 })}`
       : "";
-    const cleanup = handler === "" || this.chance(0.4) ? ` finally ${this.block({ ...context, depth: context.depth + 1 })}` : "";
+    const cleanup =
+      handler === "" || this.chance(0.4) ? ` finally ${this.block({ ...context, depth: context.depth + 1 })}` : "";
     return `try ${this.block({ ...context, depth: context.depth + 1 })}${handler}${cleanup}`;
   }
 
@@ -294,14 +319,16 @@ export const w = workflow("w", async () => {
       () => `(o?.g).m(${e()})`,
       () => `o?.["g"]!.m(${e()})`,
       () => `new ${this.pick(["C", "D"])}(${e()}).m(${e()})`,
-      () => `[${e()}, 2].map((x: any) => ${this.expression({ ...this.nested(deeper, false), variables: [...context.variables, "x"] })}).length`,
+      () =>
+        `[${e()}, 2].map((x: any) => ${this.expression({ ...this.nested(deeper, false), variables: [...context.variables, "x"] })}).length`,
       () => `[...g(${e()}, ${e()})].length`,
       () => `\`\${${e()}}-\${\`\${${e()}}\`}\``,
       () => `t.tag\`x\${${e()}}y\``,
       () => `(${e()} === ${e()})`,
       () => `typeof ${e()}`,
       () => `(({ [${this.trace('"z"')}]: ${e()}, ...{ y: ${e()} } }) as any).z`,
-      () => `((x: any, y: any = ${this.expression({ ...deeper, async: false, generator: false })}) => ${this.expression({ ...this.nested(deeper, false), variables: [...context.variables, "x", "y"] })})(${e()})`,
+      () =>
+        `((x: any, y: any = ${this.expression({ ...deeper, async: false, generator: false })}) => ${this.expression({ ...this.nested(deeper, false), variables: [...context.variables, "x", "y"] })})(${e()})`,
       () => `delete (o as any)?.[${this.trace('"zz"')}]`,
       () => `(${this.pick(context.assignable)} = ${e()})`,
     ];
@@ -317,8 +344,17 @@ export const w = workflow("w", async () => {
       ];
       choices.push(...many, ...many);
     }
-    if (context.generator) choices.push(() => `(yield ${e()})`, () => `(yield ${this.trace(e())})`);
-    if (context.method) choices.push(() => "this.v", () => "arguments.length", () => `(this.v = ${e()})`);
+    if (context.generator)
+      choices.push(
+        () => `(yield ${e()})`,
+        () => `(yield ${this.trace(e())})`,
+      );
+    if (context.method)
+      choices.push(
+        () => "this.v",
+        () => "arguments.length",
+        () => `(this.v = ${e()})`,
+      );
     return this.pick(choices)();
   }
 

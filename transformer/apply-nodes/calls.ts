@@ -132,7 +132,7 @@ function memberIn({ ts }: Applying, callee: ts.Expression): Member {
 function sameVariable({ ts, factory }: Applying, member: Member, name: string): ts.Expression {
   let object: ts.Expression = member.expression;
   while (isWrapper(ts, object)) object = object.expression;
-  return ts.setEmitFlags(ts.setOriginalNode(factory.createIdentifier(name), object), ts.EmitFlags.NoComments);
+  return ts.setOriginalNode(factory.createIdentifier(name), object);
 }
 
 /** The member read from another object, without a `?.`. */
@@ -156,12 +156,14 @@ function onFrame(
   node: ts.Node,
   edit: CallEdit,
   method: "call" | "new",
-  rest: ts.Expression[],
+  [callee, ...rest]: [ts.Expression, ...ts.Expression[]],
 ): ts.Expression {
-  const { factory } = applying;
+  const { ts, factory } = applying;
+  // A comment before the callee is one before the call, and is printed there.
+  ts.setCommentRange(callee, { pos: -1, end: callee.end });
   const frame = frameNode(factory, edit.frame);
   const place = [factory.createNumericLiteral(edit.row), pathNode(factory, edit.path)];
-  return replace(applying, node, callMethod(factory, frame, method, [...place, ...rest]));
+  return replace(applying, node, callMethod(factory, frame, method, [...place, callee, ...rest]));
 }
 
 function argumentArray(applying: Applying, node: Call): ts.Expression {

@@ -1,0 +1,74 @@
+/**
+ * A record and the code that replays it, which may have been edited since: what the edits may have done to recorded
+ * calls that nobody has asked for. None of them may be done a second time in silence.
+ */
+import type { ModuleTable } from "../scope/module-table.js";
+import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
+import type { Call } from "./call.js";
+import type { RecordedCall } from "./record.js";
+import type { Replay } from "./replay.js";
+
+/** Recorded work that a call which wants to start may be, under another key. */
+export interface Suspicion {
+  call: Call;
+  recorded: RecordedCall;
+}
+
+export class EditedCode {
+  /** The workflow's function in this build. */
+  root: string | undefined;
+  /** Paths of the modules whose code has taken part in this process. */
+  readonly present = new Set<string>();
+  /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
+  private unasked: RecordedCall[] | undefined;
+
+  constructor(
+    private readonly replay: Replay,
+    /** The newest table of each module path of this process. */
+    private readonly modules: ReadonlyMap<string, ModuleTable>,
+  ) {}
+
+  /** Whether the workflow's own function is another than the one that recorded the run. */
+  get rootChanged(): boolean {
+    return this.replay.record.root !== this.root;
+  }
+
+  /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
+  changedSince({ build }: RecordedCall): boolean {
+    return this.rootChanged || anyChanged(build, this.modules);
+  }
+
+  /** Those of the calls that this build has no way to. */
+  retired(calls: readonly RecordedCall[]): RecordedCall[] {
+    const then = this.replay.record.root;
+    // Where the workflow has moved to another file, what is left in the old one is an old build, unless it takes part.
+    const left = rootModule(then) === rootModule(this.root) ? undefined : rootModule(then);
+    const modules = [...this.modules.values()].filter(({ path }) => path !== left || this.present.has(path));
+    const build = new Build(this.root, modules);
+    return calls.filter(({ site, chain }) => site !== undefined && !build.reaches(site, chain, then));
+  }
+
+  /** When a body wants to start for the first time: the unasked calls of other builds that this one has no way to. */
+  firstLook(): RecordedCall[] {
+    if (this.unasked !== undefined) return [];
+    this.unasked = this.replay.unasked().filter((call) => this.changedSince(call));
+    return this.retired(this.unasked);
+  }
+
+  /** A call that wants to start, and recorded work of the same site, with the same arguments, that nobody asked for. */
+  suspicion(wanted: readonly Call[]): Suspicion | undefined {
+    if (this.unasked === undefined || this.unasked.length === 0) return undefined;
+    this.unasked = this.unasked.filter(({ asked }) => !asked);
+    for (const call of wanted) {
+      const recorded = this.unasked.find((other) => this.isSameWork(call, other));
+      if (recorded !== undefined) return { call, recorded };
+    }
+    return undefined;
+  }
+
+  private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
+    if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
+    if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
+    return isSameSite(recorded.site, this.replay.record.root, site, this.root);
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * A run's way to its store: numbers entries, keeps their order, and holds the ownership under which they are written.
+ *
+ * While a run waits, ownership is given up, so that any process may go on with it; the next write takes it back.
+ */
+import type { Entry } from "../journal/entry.js";
+import type { RunChange, Store } from "../stores/store.js";
+
+export interface JournalWriterOptions {
+  id: string;
+  store: Store;
+  /** Number of the last entry. */
+  lastSeq: number;
+  fence: number;
+  /** Takes ownership again; rejects if another process has had it since `fence`. */
+  reclaim(fence: number): Promise<number>;
+}
+
+export class JournalWriter {
+  /** Writes that are not acknowledged yet. */
+  pending = 0;
+  private nextSeq: number;
+  private fence: number;
+  private last: Promise<unknown> = Promise.resolve();
+  private ownership: "held" | "giving up" | "given up" = "held";
+  private givingUp: Promise<unknown> = Promise.resolve();
+  private reclaiming: Promise<void> | undefined;
+
+  constructor(private readonly options: JournalWriterOptions) {
+    this.nextSeq = options.lastSeq + 1;
+    this.fence = options.fence;
+  }
+
+  get owned(): boolean {
+    return this.ownership === "held";
+  }
+
+  /** Whether ownership has been given up and the store says so. */
+  get givenUp(): boolean {
+    return this.ownership === "given up" && this.pending === 0;
+  }
+
+  /** The fence under which this process owns the run, if it does. */
+  get ownedFence(): number | undefined {
+    return this.owned ? this.fence : undefined;
+  }
+
+  /** When all that was appended so far is durable or has failed. */
+  get settled(): Promise<unknown> {
+    return this.last.catch(() => {});
+  }
+
+  /**
+   * Appends one entry.
+   *
+   * @returns the entry, when it and all entries before it are durable: none may be seen before those
+   */
+  append(entry: Omit<Entry, "seq">, change?: RunChange): Promise<Entry> {
+    const numbered: Entry = { seq: this.nextSeq++, ...entry };
+    this.pending++;
+    const durable = Promise.all([this.last, this.write([numbered], change)]).then(() => {
+      this.pending--;
+      return numbered;
+    });
+    // What is written after a failure is not acknowledged either.
+    this.last = durable;
+    durable.catch(() => {});
+    return durable;
+  }
+
+  /** Changes the run's own record. */
+  change(change: RunChange): Promise<void> {
+    return this.write([], change);
+  }
+
+  /** Gives the run up until something happens. */
+  async giveUp(): Promise<void> {
+    if (!this.owned) return;
+    this.ownership = "giving up";
+    const { id, store } = this.options;
+    const given = store.append(id, this.fence, [], { status: "waiting", release: true });
+    this.givingUp = given.catch(() => {});
+    await given;
+    if (this.ownership === "giving up") this.ownership = "given up";
+  }
+
+  /** Takes the run back, if it was given up. */
+  reclaim(): Promise<void> {
+    if (this.owned) return Promise.resolve();
+    this.reclaiming ??= this.givingUp
+      .then(() => this.options.reclaim(this.fence))
+      .then((fence) => {
+        this.fence = fence;
+        this.ownership = "held";
+        this.reclaiming = undefined;
+      });
+    return this.reclaiming;
+  }
+
+  private async write(entries: Entry[], change?: RunChange): Promise<void> {
+    const { id, store } = this.options;
+    if (this.owned) return store.append(id, this.fence, entries, change);
+    await this.reclaim();
+    await store.append(id, this.fence, entries, { status: "running", ...change });
+  }
+}

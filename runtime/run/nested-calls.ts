@@ -1,0 +1,62 @@
+/**
+ * Calls that step bodies make. When a step is tried again its body makes them again: what is done is used again, what is
+ * under way is joined, what failed starts over.
+ */
+import type { Entry } from "../journal/entry.js";
+import type { Call } from "./call.js";
+import type { Replay } from "./replay.js";
+
+export class NestedCalls {
+  /** Keys of the calls that a step's body has made, by the step's key. */
+  private readonly inside = new Map<string, Set<string>>();
+  /** Those of them that have started and have no durable outcome. */
+  private readonly underWay = new Map<string, Call>();
+
+  constructor(private readonly replay: Replay) {}
+
+  /** @returns whether the call joins one that an earlier attempt of the body has started */
+  made(call: Call): boolean {
+    if (call.within === null) return false;
+    const outer = call.within.key;
+    const keys = this.inside.get(outer);
+    if (keys === undefined) this.inside.set(outer, new Set([call.key]));
+    else keys.add(call.key);
+    const earlier = this.underWay.get(call.key);
+    if (earlier === undefined) return false;
+    earlier.heir = call;
+    return true;
+  }
+
+  started(call: Call): void {
+    if (call.within !== null) this.underWay.set(call.key, call);
+  }
+
+  /** Keeps a durable outcome for the next attempt of the body that asked for it. */
+  recorded(call: Call, entry: Entry): void {
+    if (call.within === null || entry.state === "open" || entry.state === "attempt") return;
+    this.underWay.delete(call.key);
+    this.replay.learn(entry);
+  }
+
+  /** A step's body begins again: frees the keys of its calls, and of those below. */
+  beginAgain(outer: string, claimed: Set<string>): void {
+    for (const key of this.inside.get(outer) ?? []) {
+      claimed.delete(key);
+      this.beginAgain(key, claimed);
+    }
+    this.replay.forgetFailures(outer);
+  }
+
+  /** A step is done, so that its body will not ask again. */
+  over(outer: string): void {
+    for (const key of this.inside.get(outer) ?? []) this.replay.forget(key);
+    this.inside.delete(outer);
+  }
+}
+
+/** The call that is to get an outcome: of the latest attempt of the body that asked for it. */
+export function latest(call: Call): Call {
+  let found = call;
+  while (found.heir !== undefined) found = found.heir;
+  return found;
+}

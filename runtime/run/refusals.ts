@@ -1,0 +1,85 @@
+/** The errors that end a run, put into words. */
+import {
+  AmbiguousSiteError,
+  DecodeError,
+  DivergenceError,
+  DuplicateKeyError,
+  ReplayMismatchError,
+  RetiredSiteError,
+  StalledError,
+  type StepmarkError,
+  StoreError,
+} from "../errors.js";
+import { describe, type Verdict } from "../journal/judge.js";
+import { type Call, type CallRequest, placeOf } from "./call.js";
+import type { RecordedCall } from "./record.js";
+
+export function duplicateKey(runId: string, request: CallRequest): DuplicateKeyError {
+  return new DuplicateKeyError(
+    "Two calls of one run have the same key",
+    "Give each call an explicit `key` of its own (it must be unique within the run or the step body around it).",
+    { runId, key: request.key, at: placeOf(request.site) },
+  );
+}
+
+/** A recorded outcome that may not answer a call. */
+export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: false }): StepmarkError {
+  const place = { runId, key: call.key, at: placeOf(call.site) };
+  if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place);
+  return new ReplayMismatchError(
+    verdict.what,
+    'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.',
+    place,
+  );
+}
+
+/** @param calls at least one */
+export function retiredSites(runId: string, calls: readonly RecordedCall[]): RetiredSiteError {
+  const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);
+  return new RetiredSiteError(
+    `${calls.length} recorded call${calls.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
+    { runId, key: calls[0]!.key },
+  );
+}
+
+export function sameWorkElsewhere(runId: string, call: Call, recorded: RecordedCall): AmbiguousSiteError {
+  return new AmbiguousSiteError(
+    `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,
+    { runId, key: call.key, at: placeOf(call.site) },
+  );
+}
+
+export function anotherPath(runId: string, missing: RecordedCall, asking: Call): DivergenceError {
+  const asked = `${describe(asking.site)} (key ${asking.key})`;
+  return new DivergenceError(
+    `The code is unchanged but took another path: ${describe(missing.site)} is recorded next and was not asked for; ${asked} was`,
+    { runId, key: missing.key, at: placeOf(missing.site) },
+  );
+}
+
+export function unreadable(runId: string, call: Call, error: unknown): DecodeError {
+  return new DecodeError(
+    `The recorded outcome cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    "Resume the run with the code and the codec that recorded it.",
+    { runId, key: call.key, at: placeOf(call.site), cause: error },
+  );
+}
+
+export function stalled(runId: string): StalledError {
+  return new StalledError(
+    "Nothing is under way and nothing is awaited that could go on, but the workflow has not returned",
+    { runId },
+  );
+}
+
+/** What a store rejected with: an error of ours as it is, anything else as a StoreError. */
+export function storeFailure(runId: string, error: unknown): Error {
+  if (isOurs(error)) return error;
+  const words = error instanceof Error ? error.message : String(error);
+  return new StoreError(`The store failed: ${words}`, { runId, cause: error });
+}
+
+/** Whether an error is one of the library's, of whichever copy of it. */
+export function isOurs(error: unknown): error is Error {
+  return error instanceof Error && typeof (error as { code?: unknown }).code === "string" && "runId" in error;
+}
