@@ -66,13 +66,12 @@ export class InvalidArgumentError extends StepmarkError {
 
 /** Code that the library does not see called a function in an order that nothing fixes (design rule 3 of scopes). */
 export class AmbiguousScopeError extends StepmarkError {
-  constructor(place: ErrorPlace) {
-    super(
-      "AMBIGUOUS_SCOPE",
-      "Code that is not transformed called a module-level function a second time from one place, where only timing would tell the calls apart",
-      "Add that code's file to the transformer's \"include\" option, or pass a function made in the workflow instead, or give the step a `key`.",
-      place,
-    );
+  constructor(
+    place: ErrorPlace,
+    what = "Code that is not transformed called a module-level function a second time from one place, where only timing would tell the calls apart",
+    cure = "Add that code's file to the transformer's \"include\" option, or pass a function made in the workflow instead, or give the step a `key`.",
+  ) {
+    super("AMBIGUOUS_SCOPE", what, cure, place);
   }
 }
 

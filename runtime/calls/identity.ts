@@ -5,7 +5,15 @@ import type { Execution } from "../run/execution.js";
 import { extendChain } from "../scope/chain.js";
 import { bound, escapePart, pathSuffix } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
-import { currentScope, type Frame, type OutsideFrame, type Scope, type Site, type StepExtent } from "../scope/place.js";
+import {
+  type ClosureEntry,
+  currentScope,
+  type Frame,
+  type OutsideFrame,
+  type Scope,
+  type Site,
+  type StepExtent,
+} from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { LoopPath } from "../scope/site-table.js";
 
@@ -22,6 +30,8 @@ export interface Identity {
   key: string;
   chain: string;
   within: StepExtent | null;
+  /** How the closure around was entered, if that goes by the number of its entries. */
+  entry: ClosureEntry | undefined;
   record: SiteRecord | undefined;
   /** The place of the call, for scopes below it. */
   site: Site | null;
@@ -55,6 +65,7 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
     key,
     chain: explicitKey === undefined ? extendChain(frame.chain, place, frame.run.whereabouts(frame.module, place)) : "",
     within: frame.within,
+    entry: explicitKey === undefined ? frame.entry : undefined,
     record: siteRecord(frame.module, place),
     site: { frame, loops: place.loops, path: at.path, keyed: explicitKey !== undefined },
   };
@@ -70,6 +81,7 @@ function identifyByKey(name: string, explicitKey: unknown): Identity | undefined
     key: keyed(scope, "", explicitKey, undefined),
     chain: "",
     within: scope.within,
+    entry: undefined,
     record: undefined,
     site: scope.site,
   };

@@ -31,7 +31,7 @@ sleep.at = (frame, index, path, _captures, ...args) => rejecting(() => call({ fr
 function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
   const identity = identify("sleep", at, undefined);
   if (identity === undefined) return Promise.resolve();
-  const { execution, key, chain, within, record } = identity;
+  const { execution, key, chain, within, entry, record } = identity;
   const due = dueTime(until, execution.clock.now());
   return execution.ask({
     kind: "timer",
@@ -41,6 +41,7 @@ function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
     chain,
     site: record,
     within,
+    entry,
     start(_, call) {
       const known = call.recorded?.open;
       if (known) set(execution, call, known.due!, known.startedAt);

@@ -56,7 +56,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const { options, fn, args } = read(given);
   const identity = identify("step", at, options.key);
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
-  const { execution, key, chain, within, record, site } = identity;
+  const { execution, key, chain, within, entry, record, site } = identity;
   const captured = capturedValues(captures, execution);
   const context = new AsyncResource("StepmarkStep");
   const request = { fn, args, context, site, retry: retryPolicy(options), timeout: limit(options) };
@@ -67,6 +67,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
     chain,
     site: record,
     within,
+    entry,
     start: (_, call) => startBody(execution, call, request),
   });
 }

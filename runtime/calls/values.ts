@@ -28,7 +28,7 @@ function source<T>(name: string, make: (execution: Execution | undefined) => T):
   function call(at: CallSite | undefined): Promise<unknown> {
     const identity = identify(name, at, undefined);
     if (identity === undefined) return Promise.resolve(make(undefined));
-    const { execution, key, chain, within, record } = identity;
+    const { execution, key, chain, within, entry, record } = identity;
     return execution.ask({
       kind: "value",
       key,
@@ -36,6 +36,7 @@ function source<T>(name: string, make: (execution: Execution | undefined) => T):
       chain,
       site: record,
       within,
+      entry,
       start(_, call) {
         execution.finished(call, { state: "done", value: execution.codec.encode(make(execution)) }, {});
       },

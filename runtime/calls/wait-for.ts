@@ -32,7 +32,7 @@ function call(at: CallSite | undefined, [name, options]: unknown[]): Promise<unk
   }
   const identity = identify("waitFor", at, undefined);
   if (identity === undefined) throw new OutsideRunError("waitFor");
-  const { execution, key, chain, within, record } = identity;
+  const { execution, key, chain, within, entry, record } = identity;
   const payload = execution.codec.encode((options as WaitOptions | undefined)?.payload);
   return execution.ask({
     kind: "wait",
@@ -41,6 +41,7 @@ function call(at: CallSite | undefined, [name, options]: unknown[]): Promise<unk
     chain,
     site: record,
     within,
+    entry,
     start(_, call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();

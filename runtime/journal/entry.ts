@@ -44,6 +44,8 @@ export interface Entry {
   chain?: string;
   /** Key of the step whose body made the call. */
   within?: string;
+  /** Digest of who entered the closure around the call, for one that goes by the number of its entries. */
+  caller?: string;
   /** Keys of recorded failures that this failure holds (as itself, in `cause` or in `errors`). */
   causes?: string[];
   /** Name of a wait. */

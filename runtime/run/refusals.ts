@@ -1,5 +1,6 @@
 /** The errors that end a run, put into words. */
 import {
+  AmbiguousScopeError,
   AmbiguousSiteError,
   DecodeError,
   DivergenceError,
@@ -30,6 +31,14 @@ export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: fal
     verdict.what,
     'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.',
     place,
+  );
+}
+
+export function enteredInAnotherOrder(runId: string, call: Call): AmbiguousScopeError {
+  return new AmbiguousScopeError(
+    { runId, key: call.key, at: placeOf(call.site) },
+    "A function that was made once and is called from several places goes by the order of its calls, and that order differs from the recorded one",
+    "Make the function in each branch, or at module level, or give the step a `key`.",
   );
 }
 

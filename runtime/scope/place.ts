@@ -88,6 +88,14 @@ export interface Site {
   readonly keyed?: boolean;
 }
 
+/** How a closure was entered that goes by the number of its entries. */
+export interface ClosureEntry {
+  /** Key of the closure's frames without the number. */
+  readonly closure: string;
+  /** Key of the marked call that entered it. */
+  readonly caller: string;
+}
+
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
 export abstract class Caller extends Scope {
   protected readonly strandMark: string = "~";
@@ -200,6 +208,8 @@ export class Frame extends Scope {
   readonly depth: number;
   /** Whether only timing gave the frame, or one that it is below, its number. */
   readonly timed: boolean;
+  /** Of the innermost closure around that was numbered by its entries: its key without the number, and who called it. */
+  readonly entry: ClosureEntry | undefined;
   /** How often each place in this frame has been entered. */
   private counts: Map<string, number> | undefined;
   protected readonly strandMark = "/~";
@@ -212,8 +222,10 @@ export class Frame extends Scope {
     within: StepExtent | null,
     readonly site: Site | null,
     timed = false,
+    entry?: ClosureEntry,
   ) {
     super(run, key, chain, within);
+    this.entry = entry ?? site?.frame.entry;
     this.depth = site === null ? 0 : site.frame.depth + 1;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
@@ -319,7 +331,9 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
   const chain = extendChain(creator.chain, place, creator.run.whereabouts(module, place));
-  return new Frame(module, creator.run, key, chain, within, site);
+  const { mark } = state;
+  const entry = mark?.run === creator.run ? { closure: segment, caller: mark.key } : undefined;
+  return new Frame(module, creator.run, key, chain, within, site, false, entry);
 }
 
 /** Runs `body` with `mark` as the marked call in progress and as the async context of what it starts. */

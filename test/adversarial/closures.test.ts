@@ -839,3 +839,53 @@ describe("stepContext", () => {
     );
   });
 });
+
+describe("a closure that a factory returned, called from several branches", () => {
+  it("I2, I3: is refused when a failed step that runs again makes the branches call it in another order", async () => {
+    let failing = true;
+    let drawn = 0;
+    const pre = async (name: string): Promise<string> => {
+      if (name === "A" && failing) throw new Error("A fails first");
+      return name;
+    };
+    const draw = async (): Promise<number> => ++drawn;
+    const loader = () => async () => step(draw);
+    const flow = workflow("factory", async () => {
+      const load = loader();
+      const errors: unknown[] = [];
+      const results = await Promise.all(
+        ["A", "B"].map(async (name) => {
+          await step(pre, name).catch((error) => errors.push(error));
+          return [name, await load()];
+        }),
+      );
+      if (errors.length > 0) throw new AggregateError(errors);
+      return results;
+    });
+    const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+    await expect((await app.start(flow, undefined, { id: "run" })).result()).rejects.toThrow();
+    failing = false;
+    await expect((await app.resume("run")).result()).rejects.toMatchObject({ code: "AMBIGUOUS_SCOPE" });
+    expect(drawn).toBe(2);
+  });
+});
+
+describe("stepContext", () => {
+  it("tells of the step that the code belongs to, also where a limiter starts it in another step's context", async () => {
+    const limit = limiter(1);
+    const body = async (): Promise<string[]> => {
+      const own = stepContext().key;
+      const limited = await limit(async () => {
+        await schedule.turn();
+        return stepContext().key;
+      });
+      return [own, limited];
+    };
+    const flow = workflow("contexts", async () => Promise.all([step("a", body), step("b", body)]));
+    const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+    expect(await (await app.start(flow)).result()).toEqual([
+      ["contexts/a", "contexts/a"],
+      ["contexts/b", "contexts/b"],
+    ]);
+  });
+});

@@ -5,6 +5,7 @@
 import * as library from "stepmark";
 import { type Codec, codec } from "stepmark";
 import { Execution } from "../../runtime/run/execution.js";
+import { JournalWriter } from "../../runtime/run/journal-writer.js";
 import { Replay } from "../../runtime/run/replay.js";
 import { Frame, outsideFrame } from "../../runtime/scope/place.js";
 import { type Conditions, sound } from "./process.js";
@@ -84,7 +85,7 @@ export const faults: readonly Fault[] = [
     name: "announced before saved",
     put: () =>
       replace(
-        Execution.prototype,
+        JournalWriter.prototype,
         "write",
         (write) =>
           function (...args) {
@@ -165,7 +166,8 @@ type Method = (this: any, ...args: any[]) => unknown;
 /** Replaces a method, private ones too; returns the way back. */
 function replace(target: object, name: string, make: (original: Method) => Method): () => void {
   const methods = target as Record<string, Method>;
-  const original = methods[name]!;
+  const original = methods[name];
+  if (original === undefined) throw new Error(`There is no ${name} to put the fault into`);
   methods[name] = make(original);
   return () => {
     methods[name] = original;

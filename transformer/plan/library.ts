@@ -10,7 +10,7 @@ const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "pu
 export type SitedName = (typeof sited)[number];
 
 /** Library functions that never call code that could lead to a step while they are being called. */
-const inert = new Set(["workflow", "stepContext", "keyed", "memoryStore"]);
+const inert = new Set(["workflow", "keyed", "memoryStore"]);
 
 /** The module itself, or one of its exports. */
 export type LibraryValue = { readonly kind: "module" } | { readonly kind: "export"; readonly name: string };
