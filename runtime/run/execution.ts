@@ -204,8 +204,10 @@ export class Execution implements RunScope {
       if (!this.check(call, recorded.outcome ?? recorded.open)) return call.promise;
       recorded.asked = true;
     }
-    if (recorded?.outcome !== undefined) this.replay.ask(call);
-    else this.wanted.push(call);
+    if (recorded?.outcome !== undefined) {
+      if (recorded.outcome.state === "failed") this.unseenFailures.add(call.key);
+      this.replay.ask(call);
+    } else this.wanted.push(call);
     this.wake();
     return call.promise;
   }

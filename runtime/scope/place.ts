@@ -14,7 +14,7 @@
  */
 import { extendChain } from "./chain.js";
 import { bound, escapePart, pathSuffix, spellElement } from "./key.js";
-import type { ModuleTable, Place } from "./module-table.js";
+import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
 
@@ -250,14 +250,14 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = callable(callee, place);
     if (!this.run.open) return Reflect.apply(fn, self, args);
-    return inMark(new MarkedCall(this, place, path, keysOf(self)), () => Reflect.apply(fn, self, args));
+    return inMark(new MarkedCall(this, place, path, keysOf(self)), Reflect.apply, fn, self, args);
   }
 
   new(index: number, path: LoopPath, callee: unknown, args: unknown[]): unknown {
     const place = this.module.places[index]!;
     const fn = constructible(callee, place);
     if (!this.run.open) return Reflect.construct(fn, args);
-    return inMark(new MarkedCall(this, place, path, undefined), () => Reflect.construct(fn, args));
+    return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args);
   }
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
@@ -336,12 +336,13 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   return new Frame(module, creator.run, key, chain, within, site, false, entry);
 }
 
-/** Runs `body` with `mark` as the marked call in progress and as the async context of what it starts. */
-export function inMark<T>(mark: Caller, body: () => T): T {
+/** Runs `body(...args)` with `mark` as the marked call in progress and as the async context of what it starts. */
+export function inMark<A extends unknown[], T>(mark: Caller, body: (...args: A) => T, ...args: A): T {
   const outer = state.mark;
   state.mark = mark;
   try {
-    return state.context.run(mark, body);
+    // No function of ours in between: it would cost the code some of its stack.
+    return state.context.run(mark, body, ...args);
   } finally {
     state.mark = outer;
   }
@@ -382,10 +383,10 @@ type AnyFunction = Function;
 
 function callable(callee: unknown, place: Place): AnyFunction {
   if (typeof callee === "function") return callee;
-  throw new TypeError(`${place.anchor} is not a function`);
+  throw new TypeError(`${baseAnchor(place.anchor)} is not a function`);
 }
 
 function constructible(callee: unknown, place: Place): AnyFunction {
   if (typeof callee === "function") return callee;
-  throw new TypeError(`${place.anchor} is not a constructor`);
+  throw new TypeError(`${baseAnchor(place.anchor)} is not a constructor`);
 }

@@ -54,7 +54,10 @@ export async function explore({
 }
 
 /** So long a smaller program is looked for, in milliseconds. */
-const shrinkFor = 20_000;
+const shrinkFor = 60_000;
+
+/** A smaller program has other schedules: it is given so many of them to go wrong in. */
+const schedules = 4;
 
 /** Tries the program of one seed. */
 async function exploreOne(
@@ -63,23 +66,23 @@ async function exploreOne(
   conditions: Conditions | undefined,
   see: (verdict: Verdict) => void,
 ): Promise<Finding | undefined> {
-  let faults: string[] = [];
+  let smallest: Verdict | undefined;
   let first = true;
-  const property = fc.asyncProperty(programs, async (program) => {
-    const verdict = await simulate(program, seed, conditions);
-    if (first) see(verdict);
-    first = false;
-    if (verdict.wrong.length > 0) faults = verdict.wrong;
-    return verdict.wrong.length === 0;
-  });
-  const result = await fc.check(property, {
-    seed,
-    numRuns: 1,
-    endOnFailure: !shrink,
-    ...(shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true }),
-  });
-  if (!result.failed) return undefined;
-  return { seed, program: result.counterexample![0], faults };
+  const goesRight = async (program: Program): Promise<boolean> => {
+    const tries = first ? 1 : schedules;
+    for (let at = seed; at < seed + tries; at++) {
+      const verdict = await simulate(program, at, conditions);
+      if (first) see(verdict);
+      first = false;
+      if (verdict.wrong.length === 0) continue;
+      smallest = verdict;
+      return false;
+    }
+    return true;
+  };
+  const limits = shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true };
+  const { counterexample } = await fc.check(fc.asyncProperty(programs, goesRight), { seed, numRuns: 1, ...limits });
+  return smallest && { seed, program: counterexample![0], faults: smallest.wrong };
 }
 
 export function tell({ seed, program, faults }: Finding): string {

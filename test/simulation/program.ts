@@ -266,48 +266,49 @@ export function helperAt({ helpers }: Program, index: number, from: number): num
 /** About how many calls one run of the program makes. */
 function callsOf(program: Program): number {
   const costs: number[] = [];
-  for (let from = program.helpers.length - 1; from >= 0; from--) costs[from] = block(program.helpers[from]!.body, from);
-  return block(program.main, -1);
+  for (let from = program.helpers.length - 1; from >= 0; from--)
+    costs[from] = ofBlock(program.helpers[from]!.body, from);
+  return ofBlock(program.main, -1);
 
-  function block(statements: Block, from: number): number {
-    return statements.reduce((sum, each) => sum + statement(each, from), 0);
+  function ofBlock(statements: Block, from: number): number {
+    return statements.reduce((sum, each) => sum + ofStatement(each, from), 0);
   }
-  function statement(each: Statement, from: number): number {
+  function ofStatement(each: Statement, from: number): number {
     switch (each.statement) {
       case "await":
       case "background":
-        return task(each.task, from);
+        return ofTask(each.task, from);
       case "join":
-        return each.tasks.reduce((sum, one) => sum + task(one, from), 0);
+        return each.tasks.reduce((sum, one) => sum + ofTask(one, from), 0);
       case "loop":
-        return each.times * (each.kind === "labelled" ? 2 : 1) * block(each.body, from);
+        return each.times * (each.kind === "labelled" ? 2 : 1) * ofBlock(each.body, from);
       case "map":
       case "limited":
       case "deferred":
-        return each.times * block(each.body, from);
+        return each.times * ofBlock(each.body, from);
       case "queue":
-        return each.jobs * block(each.body, from);
+        return each.jobs * ofBlock(each.body, from);
       case "try":
-        return 1 + block(each.body, from) + block(each.handler, from) + block(each.end, from);
+        return 1 + ofBlock(each.body, from) + ofBlock(each.handler, from) + ofBlock(each.end, from);
       case "closure":
-        return 2 * block(each.body, from) + (each.use === "retry" ? 2 : 0);
+        return 2 * ofBlock(each.body, from) + (each.use === "retry" ? 2 : 0);
       case "generator":
-        return (each.kind === "two" ? 2 : 1) * each.times * block(each.body, from);
+        return (each.kind === "two" ? 2 : 1) * each.times * ofBlock(each.body, from);
       case "foreign":
         return each.times;
       case "emitter":
-        return each.listeners * (1 + 2 * block(each.body, from));
+        return each.listeners * (1 + 2 * ofBlock(each.body, from));
     }
   }
-  function task(each: Task, from: number): number {
+  function ofTask(each: Task, from: number): number {
     switch (each.task) {
       case "call":
-        return call(each.call, from);
+        return ofCall(each.call, from);
       case "branch":
       case "method":
-        return block(each.body, from);
+        return ofBlock(each.body, from);
       case "chain":
-        return call(each.call, from) + block(each.body, from);
+        return ofCall(each.call, from) + ofBlock(each.body, from);
       case "helper":
       case "workflow": {
         const helper = helperAt(program, each.helper, from);
@@ -320,8 +321,8 @@ function callsOf(program: Program): number {
         return 1;
     }
   }
-  function call(each: Call, from: number): number {
-    return each.call === "nested" ? 1 + block(each.body, from) : 1;
+  function ofCall(each: Call, from: number): number {
+    return each.call === "nested" ? 1 + ofBlock(each.body, from) : 1;
   }
 }
 

@@ -167,8 +167,10 @@ class Simulation {
   }
 
   private mayFail({ error }: Observed): boolean {
+    // A failing run tries nothing again: what it cuts short may fail the next one.
+    const failures = this.traits.crashes ? /^(crash|flaky|All \d+ attempts)/ : /^All \d+ attempts/;
     for (let at: unknown = error; at instanceof Error; at = at.cause) {
-      if (/^(crash|All \d+ attempts)/.test(at.message)) return true;
+      if (failures.test(at.message)) return true;
     }
     return false;
   }

@@ -7,6 +7,8 @@ export interface StorePlan {
   dieAt?: number;
   /** That append takes effect, though its process does not learn of it. */
   dieAfter?: boolean;
+  /** The append, counted from 1, after which the app is shut down. */
+  leaveAt?: number;
   /** The append, counted from 1, that fails. */
   failAt?: number;
   /** Takes every owner for dead. */
