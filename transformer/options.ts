@@ -6,13 +6,9 @@ export interface TransformOptions {
   include?: readonly string[];
   /** Folder that module paths are relative to; by default that of the tsconfig. */
   root?: string;
-  /** Path of the lock file; `false` for none. */
-  lock?: string | boolean;
-  /** Whether to report calls that cannot be given an identity. */
-  diagnostics?: boolean;
 }
 
-const ours = ["include", "root", "lock", "diagnostics"];
+const ours = ["include", "root"];
 /** What ts-patch and language services put into the same object. */
 const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases"];
 const misplaced = ["after", "afterDeclarations", "transformProgram"];

@@ -29,7 +29,7 @@ export class ActiveRun implements RunSource {
     void execution.ended.then((ending) => {
       this.ending = ending;
       onEnd();
-      this.hub.publish(this.endEvent(ending));
+      this.hub.publish(() => this.endEvent(ending));
       this.hub.close();
       this.notify();
     });
@@ -37,12 +37,13 @@ export class ActiveRun implements RunSource {
 
   onEntry(entry: Entry): void {
     this.reported = undefined;
-    this.hub.publish(entryEvent(this.id, entry, this.codec));
+    this.hub.publish(() => entryEvent(this.id, entry, this.codec));
   }
 
   onChange(): void {
     const type = this.execution.waiting ? "run.waiting" : this.execution.stalled ? "run.stalled" : undefined;
-    if (type !== undefined && type !== this.reported) this.hub.publish({ type, runId: this.id, time: this.now() });
+    if (type !== undefined && type !== this.reported)
+      this.hub.publish(() => ({ type, runId: this.id, time: this.now() }));
     this.reported = type;
     this.notify();
   }

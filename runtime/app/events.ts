@@ -75,7 +75,10 @@ export class EventHub {
   private readonly listeners = new Set<Listener>();
   private closed = false;
 
-  publish(event: RunEvent): void {
+  /** @param make called only if somebody listens */
+  publish(make: () => RunEvent): void {
+    if (this.listeners.size === 0) return;
+    const event = make();
     for (const listener of this.listeners) listener.put(event);
   }
 

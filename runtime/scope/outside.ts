@@ -9,7 +9,8 @@ export function outsideRuns<T>(work: () => T): T {
   const mark = state.mark;
   state.mark = null;
   try {
-    return state.context.exit(work);
+    // Not `exit`: that switches the promise hooks of the whole process off and on.
+    return state.context.run(undefined, work);
   } finally {
     state.mark = mark;
   }

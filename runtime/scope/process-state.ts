@@ -17,7 +17,7 @@ export interface ProcessState {
   /** The marked call in progress: set while, and only while, its callee runs synchronously. */
   mark: Caller | null;
   /** The innermost place whose asynchronous extent the running code is in. */
-  readonly context: AsyncLocalStorage<Scope>;
+  readonly context: AsyncLocalStorage<Scope | undefined>;
   /** Code under `withoutRun`. */
   readonly passThrough: AsyncLocalStorage<true>;
   /** How many runs are under way in this process. */
@@ -44,7 +44,7 @@ function share(): ProcessState {
     const created: ProcessState = {
       protocol: PROTOCOL,
       mark: null,
-      context: new AsyncLocalStorage<Scope>(),
+      context: new AsyncLocalStorage<Scope | undefined>(),
       passThrough: new AsyncLocalStorage<true>(),
       liveRuns: 0,
       modules: new Map(),

@@ -60,8 +60,8 @@ function bodyFaults({ bodies, before, after, status, error }: Observed, { crashe
   const labels = new Set(recorded.map(({ label }) => label));
   for (const { key, label } of bodies)
     if (keys.has(key) || (label !== undefined && labels.has(label))) faults.push(`${label ?? key} ran again`);
-  // Without a death or a failing store nothing that was finished gets lost.
-  if (status !== "died" && error?.code !== "STORE") {
+  // Without a death, a failing store or a shutdown nothing that was finished gets lost.
+  if (status !== "died" && error?.code !== "STORE" && error?.code !== "SHUTDOWN") {
     const kept = new Set(outcomes(after).map(({ key }) => key));
     for (const { key, label, ended } of bodies)
       if (ended && !kept.has(key)) faults.push(`${label ?? key} has finished and is not recorded`);

@@ -7,6 +7,7 @@ import {
   codec,
   type Entry,
   type MemoryStore,
+  type Message,
   type Run,
   type RunEvent,
   Stepmark,
@@ -71,123 +72,139 @@ export interface Observed {
 /** Far beyond what a program sleeps, so that these limits are met only when nothing else can happen. */
 const limits = { grace: 1e9, stallAfter: 3e9, drain: 6e9 };
 
-export async function live({ code, memory, seed, time, outside, crashed, plan, conditions }: Life): Promise<Observed> {
-  const scheduler = new Scheduler(seed, time);
-  const failed = new Set(crashed);
-  const world = new World(outside, scheduler, failed);
-  const exports: Record<string, unknown> = {};
-  code(exports, (name) => (name === "stepmark" ? library : world.module));
-  const workflow = exports.main as AnyWorkflow;
-
-  const journal = async (): Promise<Recorded[]> =>
-    (await memory.entries(runId)).map((entry) => read(entry, conditions.codec));
-  const before = await journal();
-  const wrong: string[] = [];
-  const waits = new OpenWaits(before, conditions.codec);
-  const lost = new Set<number>();
-  for (const { number, target } of await memory.inbox(runId)) {
-    if (waits.has(target)) waits.answered.add(target);
-    else lost.add(number);
-  }
-  const store = new SimulatedStore(memory, scheduler, { ...plan, fenced: conditions.fenced }, lost, (entries) =>
-    waits.note(entries),
-  );
-  const app = new Stepmark({
-    store: store.facade,
-    workflows: [workflow],
-    clock: scheduler,
-    codec: conditions.codec,
-    ...limits,
-  });
-
-  let ended: Pick<Observed, "status" | "result" | "error"> | undefined;
-  const events: RunEvent[] = [];
-  const listen = async (run: Run): Promise<void> => {
-    for await (const event of run.events()) {
-      events.push(event);
-      if ((event.seq ?? 0) > store.durable)
-        wrong.push(`${event.type} ${event.seq} was announced before it was durable`);
-    }
+export async function live(life: Life): Promise<Observed> {
+  const { memory, conditions } = life;
+  const before = await journal(memory, conditions.codec);
+  const living = new Process(life, before, await memory.inbox(runId));
+  const finished = await living.run();
+  const given = [...living.world.given];
+  const died = living.store.dead;
+  // What is left of a dead process must not write any more, that of a living one may.
+  const left = died ? await journal(memory, conditions.codec) : undefined;
+  await living.end();
+  return {
+    ...(died ? { status: "died" } : finished ? living.ended! : { status: "stuck" }),
+    given,
+    bodies: living.world.bodies,
+    before,
+    after: left ?? (await journal(memory, conditions.codec)),
+    events: living.events,
+    crashed: living.crashed,
+    wrong: [...living.wrong, ...living.store.wrong, ...living.world.wrong],
+    time: living.scheduler.now(),
+    appends: living.store.appends,
   };
-  let listening: Promise<void> = Promise.resolve();
-  const drive = async (): Promise<void> => {
-    try {
-      const run = (await memory.read(runId)) ? await app.resume(runId) : await app.start(workflow, "", { id: runId });
-      listening = listen(run as Run);
-      ended = { status: "completed", result: await run.result() };
-    } catch (error) {
-      ended = { status: "failed", error: error as Error };
-    }
-  };
-  void drive();
+}
 
-  const answer = (key: string, label: unknown): void => {
-    const value = { label, draw: ++outside.draws };
-    waits.answered.add(key);
-    app.answer(runId, key, value).catch((error: Error & { code?: string }) => {
-      waits.answered.delete(key);
-      // The run may not have been taken up yet, or end while the answer is on its way; or another process may have it.
-      const late = error.code === "ANSWER" && (plan.contested || / takes no answers/.test(error.message));
-      if (!late && !store.dead) wrong.push(`answer ${key}: ${error.message}`);
+class Process {
+  readonly scheduler: Scheduler;
+  readonly world: World;
+  readonly store: SimulatedStore;
+  readonly events: RunEvent[] = [];
+  readonly wrong: string[] = [];
+  readonly crashed: Set<string>;
+  ended: Pick<Observed, "status" | "result" | "error"> | undefined;
+  private readonly app: Stepmark;
+  private readonly workflow: AnyWorkflow;
+  private readonly waits: OpenWaits;
+  private listening: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly life: Life,
+    before: readonly Entry[],
+    inbox: readonly Message[],
+  ) {
+    const { code, memory, conditions, outside, plan } = life;
+    this.scheduler = new Scheduler(life.seed, life.time);
+    this.crashed = new Set(life.crashed);
+    this.world = new World(outside, this.scheduler, this.crashed);
+    const exports: Record<string, unknown> = {};
+    code(exports, (name) => (name === "stepmark" ? library : this.world.module));
+    this.workflow = exports.main as AnyWorkflow;
+    this.waits = new OpenWaits(before, conditions.codec);
+    this.store = new SimulatedStore(memory, this.scheduler, {
+      plan,
+      fenced: conditions.fenced,
+      lost: this.waits.takeUp(inbox),
+      onEntries: (entries) => this.waits.note(entries),
+      onAppend: (number) => {
+        if (number === plan.leaveAt) void this.app.shutdown();
+      },
     });
-  };
-  const progress = (): number => world.given.length + events.length;
-  const finished = await scheduler.run(
-    () => ended !== undefined || store.dead,
-    () =>
-      waits.open().map(
-        ([key, label]) =>
-          () =>
-            answer(key, label),
-      ),
-    progress,
-  );
-  // What is left of the process has its last turns.
-  let over = false;
-  if (store.dead) {
-    const after = await journal();
-    store.bury();
-    void app.shutdown().then(() => {
+    const { codec } = conditions;
+    const { facade: store } = this.store;
+    this.app = new Stepmark({ store, workflows: [this.workflow], clock: this.scheduler, codec, ...limits });
+  }
+
+  /** @returns whether it came to an end of some kind */
+  async run(): Promise<boolean> {
+    void this.drive();
+    return this.scheduler.run(
+      () => this.ended !== undefined || this.store.dead,
+      () =>
+        this.waits.open().map(
+          ([key, label]) =>
+            () =>
+              void this.answer(key, label),
+        ),
+      () => this.progress(),
+    );
+  }
+
+  /** Gives what is left of the process its last turns. */
+  async end(): Promise<void> {
+    if (this.store.dead) this.store.bury();
+    let over = false;
+    void Promise.all([this.app.shutdown(), this.store.dead || this.listening]).then(() => {
       over = true;
     });
-    await scheduler.run(
+    await this.scheduler.run(
       () => over,
       () => [],
-      progress,
+      () => this.progress(),
     );
-    return {
-      status: "died",
-      given: [...world.given],
-      bodies: world.bodies,
-      before,
-      after,
-      events,
-      crashed: failed,
-      wrong: [...wrong, ...store.wrong, ...world.wrong],
-      time: scheduler.now(),
-      appends: store.appends,
-    };
   }
-  void Promise.all([app.shutdown(), listening]).then(() => {
-    over = true;
-  });
-  await scheduler.run(
-    () => over,
-    () => [],
-    progress,
-  );
-  return {
-    ...(finished ? ended! : { status: "stuck" as const }),
-    given: world.given,
-    bodies: world.bodies,
-    before,
-    after: await journal(),
-    events,
-    crashed: failed,
-    wrong: [...wrong, ...store.wrong, ...world.wrong],
-    time: scheduler.now(),
-    appends: store.appends,
-  };
+
+  private async drive(): Promise<void> {
+    try {
+      const exists = (await this.life.memory.read(runId)) !== undefined;
+      const run = exists ? await this.app.resume(runId) : await this.app.start(this.workflow, "", { id: runId });
+      this.listening = this.listen(run);
+      this.ended = { status: "completed", result: await run.result() };
+    } catch (error) {
+      this.ended = { status: "failed", error: error as Error };
+    }
+  }
+
+  private async listen(run: Run): Promise<void> {
+    for await (const event of run.events()) {
+      this.events.push(event);
+      if ((event.seq ?? 0) <= this.store.durable) continue;
+      this.wrong.push(`${event.type} ${event.seq} was announced before it was durable`);
+    }
+  }
+
+  private async answer(key: string, label: unknown): Promise<void> {
+    const { outside, plan } = this.life;
+    this.waits.answered.add(key);
+    try {
+      await this.app.answer(runId, key, { label, draw: ++outside.draws });
+    } catch (thrown) {
+      const error = thrown as Error & { code?: string };
+      this.waits.answered.delete(key);
+      // The run may not have been taken up yet, or end while the answer is on its way; or another process may have it.
+      const late = error.code === "ANSWER" && (plan.contested || / takes no answers/.test(error.message));
+      if (!late && !this.store.dead) this.wrong.push(`answer ${key}: ${error.message}`);
+    }
+  }
+
+  private progress(): number {
+    return this.world.given.length + this.events.length;
+  }
+}
+
+async function journal(memory: MemoryStore, codec: Codec): Promise<Recorded[]> {
+  return (await memory.entries(runId)).map((entry) => read(entry, codec));
 }
 
 function read(entry: Entry, { decode }: Codec): Recorded {
@@ -210,8 +227,10 @@ class OpenWaits {
     this.note(entries);
   }
 
-  has(key: string): boolean {
-    return this.labels.has(key);
+  /** @returns the numbers of the messages to waits that the journal, since it was cut, does not hold */
+  takeUp(inbox: readonly Message[]): Set<number> {
+    for (const { target } of inbox) if (this.labels.has(target)) this.answered.add(target);
+    return new Set(inbox.filter(({ target }) => !this.labels.has(target)).map(({ number }) => number));
   }
 
   note(entries: readonly Entry[]): void {

@@ -195,7 +195,7 @@ class Simulation {
 
   private accidents(appends: number): StorePlan[] {
     const at = (): number => 1 + Math.floor(this.random() * appends);
-    return [{ dieAt: at(), dieAfter: this.random() < 0.5 }, { failAt: at() }];
+    return [{ dieAt: at(), dieAfter: this.random() < 0.5 }, { failAt: at() }, { leaveAt: at() }];
   }
 }
 

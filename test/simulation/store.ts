@@ -15,8 +15,20 @@ export interface StorePlan {
   usurp?: boolean;
   /** Another process drives the run, or will. */
   contested?: boolean;
-  /** Called when so many appends have been acknowledged. */
+  /** Called when so many appends have taken effect. */
   notice?: { after: number; call: () => void };
+}
+
+export interface StoreOptions {
+  plan: StorePlan;
+  /** Whether it refuses the appends of a process that does not own the run any more. */
+  fenced: boolean;
+  /** Numbers of messages that nobody gets to see. */
+  lost: ReadonlySet<number>;
+  /** Told of the entries that are written or read. */
+  onEntries(entries: readonly Entry[]): void;
+  /** Told of each append when it has taken effect. */
+  onAppend(number: number): void;
 }
 
 export class SimulatedStore {
@@ -31,11 +43,7 @@ export class SimulatedStore {
   constructor(
     readonly memory: MemoryStore,
     private readonly scheduler: Scheduler,
-    private readonly plan: StorePlan & { fenced: boolean },
-    /** Numbers of messages that were given to waits which the journal, since it was cut, does not hold. */
-    private readonly lost: ReadonlySet<number>,
-    /** Told of the entries that are written or read. */
-    private readonly onEntries: (entries: readonly Entry[]) => void,
+    private readonly options: StoreOptions,
   ) {}
 
   /** As the library sees it. */
@@ -48,16 +56,16 @@ export class SimulatedStore {
       entries: this.late(async (id, after) => {
         const entries = await memory.entries(id, after);
         this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
-        this.onEntries(entries);
+        this.options.onEntries(entries);
         return entries;
       }),
       claim: this.late((id, owner, isDead, lease) =>
-        memory.claim(id, owner, this.plan.usurp ? () => true : isDead, lease),
+        memory.claim(id, owner, this.options.plan.usurp ? () => true : isDead, lease),
       ),
       renew: this.late((fences, lease) => memory.renew(fences, lease)),
       append: (...args) => this.append(...args),
       post: this.late((id, message) => memory.post(id, message)),
-      inbox: this.late(async (id) => (await memory.inbox(id)).filter(({ number }) => !this.lost.has(number))),
+      inbox: this.late(async (id) => (await memory.inbox(id)).filter(({ number }) => !this.options.lost.has(number))),
       onPost: (listener) => memory.onPost(listener),
       delete: this.late((id) => memory.delete(id)),
       close: async () => {},
@@ -77,17 +85,19 @@ export class SimulatedStore {
     await mine;
     await this.alive();
     const number = ++this.appends;
-    const { dieAt, dieAfter, failAt } = this.plan;
+    const { plan, fenced } = this.options;
+    const { dieAt, dieAfter, failAt, notice } = plan;
     if (number === failAt) throw new Error("disk full");
     if (number === dieAt && !dieAfter) this.dead = true;
     await this.alive();
     const owned = (await this.memory.read(id))?.fence ?? 0;
-    await this.memory.append(id, this.plan.fenced ? fence : owned, entries, change);
+    await this.memory.append(id, fenced ? fence : owned, entries, change);
     if (owned !== fence) this.wrong.push("a process that does not own the run has written to its journal");
     this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
-    this.onEntries(entries);
+    this.options.onEntries(entries);
     if (number === dieAt) this.dead = true;
-    if (number === this.plan.notice?.after) this.plan.notice.call();
+    if (number === notice?.after) notice.call();
+    this.options.onAppend(number);
     // An acknowledgement takes its time, and need not come in order.
     await this.scheduler.turn();
     await this.alive();

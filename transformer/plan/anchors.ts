@@ -106,9 +106,7 @@ function bodyName(ts: TypeScript, expression: ts.Expression): string | undefined
   const literal = functionLiteral(ts, expression);
   if (literal === undefined) {
     const body = unwrap(ts, expression);
-    if (!ts.isCallExpression(body)) return referenceName(ts, body);
-    const name = referenceName(ts, body.expression);
-    return name === undefined ? undefined : `${name}()`;
+    return referenceName(ts, ts.isCallExpression(body) ? body.expression : body);
   }
   if (literal.name !== undefined) return literal.name.text;
   const call = onlyCall(ts, literal.body);
