@@ -2,7 +2,8 @@
 import { RunCancelledError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import type { Ending, Execution } from "../run/execution.js";
+import type { Ending } from "../run/ending.js";
+import type { Execution } from "../run/execution.js";
 import type { Store } from "../stores/store.js";
 import { decodedOnAccess, EventHub, entryEvent, type RunEvent, type RunEventType } from "./events.js";
 import type { RunSource } from "./run.js";

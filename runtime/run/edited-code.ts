@@ -5,6 +5,7 @@
 import type { ModuleTable } from "../scope/module-table.js";
 import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
 import type { Call } from "./call.js";
+import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
 
@@ -15,22 +16,19 @@ export interface Suspicion {
 }
 
 export class EditedCode {
-  /** The workflow's function in this build. */
-  root: string | undefined;
-  /** Paths of the modules whose code has taken part in this process. */
-  readonly present = new Set<string>();
   /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
   private unasked: RecordedCall[] | undefined;
 
   constructor(
     private readonly replay: Replay,
+    private readonly present: PresentCode,
     /** The newest table of each module path of this process. */
     private readonly modules: ReadonlyMap<string, ModuleTable>,
   ) {}
 
   /** Whether the workflow's own function is another than the one that recorded the run. */
   get rootChanged(): boolean {
-    return this.replay.record.root !== this.root;
+    return this.replay.record.root !== this.present.root;
   }
 
   /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
@@ -42,9 +40,9 @@ export class EditedCode {
   retired(calls: readonly RecordedCall[]): RecordedCall[] {
     const then = this.replay.record.root;
     // Where the workflow has moved to another file, what is left in the old one is an old build, unless it takes part.
-    const left = rootModule(then) === rootModule(this.root) ? undefined : rootModule(then);
-    const modules = [...this.modules.values()].filter(({ path }) => path !== left || this.present.has(path));
-    const build = new Build(this.root, modules);
+    const left = rootModule(then) === rootModule(this.present.root) ? undefined : rootModule(then);
+    const modules = [...this.modules.values()].filter(({ path }) => path !== left || this.present.paths.has(path));
+    const build = new Build(this.present.root, modules);
     return calls.filter(({ site, chain }) => site !== undefined && !build.reaches(site, chain, then));
   }
 
@@ -69,6 +67,6 @@ export class EditedCode {
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
     if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
     if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
-    return isSameSite(recorded.site, this.replay.record.root, site, this.root);
+    return isSameSite(recorded.site, this.replay.record.root, site, this.present.root);
   }
 }

@@ -19,19 +19,19 @@ import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { Message, RunChange, Store } from "../stores/store.js";
-import { rootOf, whereabouts } from "./build.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { EditedCode } from "./edited-code.js";
+import { conclude, type Ending, type Result } from "./ending.js";
 import { DeliveredFailures } from "./failures.js";
 import { JournalWriter } from "./journal-writer.js";
 import { latest, NestedCalls } from "./nested-calls.js";
-import { encodeError, type Outcome } from "./outcome.js";
+import type { Outcome } from "./outcome.js";
+import { PresentCode } from "./present-code.js";
 import type { RunRecordView } from "./record.js";
 import {
   anotherPath,
   duplicateKey,
   enteredInAnotherOrder,
-  isOurs,
   notAHit,
   retiredSites,
   sameWorkElsewhere,
@@ -70,14 +70,6 @@ export interface ExecutionOptions {
   onChange(): void;
 }
 
-/** How a run ended in this process. */
-export type Ending =
-  | { status: "completed"; output: string }
-  | { status: "failed"; error: unknown }
-  | { status: "cancelled" }
-  /** The run goes on elsewhere, or later: this process only stopped driving it. */
-  | { status: "left"; error: Error };
-
 type Phase = "running" | "returning" | "failing" | "closed";
 
 export class Execution implements RunScope {
@@ -92,8 +84,9 @@ export class Execution implements RunScope {
 
   private phase: Phase = "running";
   private ending!: (ending: Ending) => void;
-  private result: { ok: true; value: unknown } | { ok: false; error: unknown } | undefined;
+  private result: Result | undefined;
   private readonly replay: Replay;
+  private readonly present: PresentCode;
   private readonly code: EditedCode;
   private readonly journal: JournalWriter;
   private readonly nested: NestedCalls;
@@ -108,19 +101,15 @@ export class Execution implements RunScope {
   private readonly ready: Array<{ call: Call; outcome: Outcome }> = [];
   private scheduled = false;
   private disarm: (() => void) | undefined;
-  private lastModule: ModuleTable | undefined;
-  private readonly known = new Map<Place, string>();
-  private readonly newModules = new Map<string, string>();
-  private rootRecorded: boolean;
 
   constructor(private readonly options: ExecutionOptions) {
     const { id, store, fence, record, rerun, reclaim } = options;
     this.replay = new Replay(record);
-    this.code = new EditedCode(this.replay, state.modules);
+    this.present = new PresentCode(record);
+    this.code = new EditedCode(this.replay, this.present, state.modules);
     this.nested = new NestedCalls(this.replay);
     this.journal = new JournalWriter({ id, store, lastSeq: record.lastSeq, fence, reclaim });
     this.unseenFailures = new Set(rerun);
-    this.rootRecorded = record.root !== undefined;
     this.ended = new Promise((resolve) => {
       this.ending = resolve;
     });
@@ -170,23 +159,15 @@ export class Execution implements RunScope {
   }
 
   contribute(module: ModuleTable): void {
-    if (module === this.lastModule) return;
-    this.lastModule = module;
-    this.code.present.add(module.path);
-    if (this.options.record.modules.get(module.path) !== module.text) this.newModules.set(module.path, module.text);
+    this.present.contribute(module);
   }
 
   whereabouts(module: ModuleTable, place: Place): string {
-    let digest = this.known.get(place);
-    if (digest === undefined) {
-      digest = whereabouts(this.code.root, module, place);
-      this.known.set(place, digest);
-    }
-    return digest;
+    return this.present.whereabouts(module, place);
   }
 
   setRoot(module: ModuleTable, place: Place): void {
-    this.code.root = rootOf(module, place.container === "" ? place.anchor : `${place.container}>${place.anchor}`);
+    this.present.setRoot(module, place);
   }
 
   /** Takes a call: its promise settles when its outcome has its turn, or never, if the run ends before. */
@@ -484,7 +465,7 @@ export class Execution implements RunScope {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  private settle(result: { ok: true; value: unknown } | { ok: false; error: unknown }): void {
+  private settle(result: Result): void {
     if (this.phase !== "running") return;
     this.result = result;
     if (!result.ok) return this.fail();
@@ -505,21 +486,10 @@ export class Execution implements RunScope {
   }
 
   private async finish(): Promise<void> {
-    let change: RunChange;
-    let ending: Ending;
-    const result = this.result!;
     this.close();
-    try {
-      if (!result.ok) throw result.error;
-      const output = this.codec.encode(result.value);
-      change = { status: "completed", output, error: null, culprits: null };
-      ending = { status: "completed", output };
-    } catch (error) {
-      const encoded = encodeError(this.codec, error);
-      const culprits = new Set([...this.failures.heldBy(error), ...this.unseenFailures]);
-      change = { status: "failed", output: null, error: encoded, culprits: [...culprits] };
-      ending = { status: "failed", error: isOurs(error) ? error : this.codec.decode(encoded) };
-    }
+    const { change, ending } = conclude(this.result!, this.codec, (error) => [
+      ...new Set([...this.failures.heldBy(error), ...this.unseenFailures]),
+    ]);
     try {
       await this.journal.change({ ...change, ...this.report(), release: true });
       this.ending(ending);
@@ -564,16 +534,9 @@ export class Execution implements RunScope {
       attempt: 1,
       startedAt: now,
       endedAt: now,
+      ...this.present.takeNews(),
       ...details,
     };
-    if (this.newModules.size > 0) {
-      entry.modules = [...this.newModules];
-      this.newModules.clear();
-    }
-    if (!this.rootRecorded) {
-      this.rootRecorded = true;
-      entry.root = this.code.root;
-    }
     this.journal.append(entry, change).then(
       (durable) => {
         this.options.onEntry(durable);

@@ -218,4 +218,17 @@ describe("evolution", () => {
     expect(await (await app.resume(id)).result()).toBe("inner");
     expect(ran).toEqual([]);
   });
+
+  it("B72: two versions of a workflow in one file: the inserted step runs, recorded ones are hits", async () => {
+    const both = `${bodiesOf("audit", "charge", "mail")}
+      export const v1 = workflow("w", async () => { const c = await step(charge); return [c, await step(mail)]; });
+      export const v2 = workflow("w", async () => { await step(audit); const c = await step(charge); return [c, await step(mail)]; });`;
+    const builds = build(head + both, { imports: { bodies: { note } } }) as { v1: AnyWorkflow; v2: AnyWorkflow };
+    ran = [];
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [builds.v1] });
+    await (await app.start(builds.v1, undefined, { id })).result();
+    expect(await resumed(store.fork(id, 1), builds.v2)).toEqual(["charge", "mail"]);
+    expect(ran).toEqual(["charge", "mail", "audit", "mail"]);
+  });
 });

@@ -1,8 +1,9 @@
 /** Many programs, one for each seed; those that go wrong are shrunk. */
 import fc from "fast-check";
-import { print } from "./print.js";
+import { show } from "./print.js";
 import type { Conditions } from "./process.js";
 import { type Program, programs } from "./program.js";
+import { reduce } from "./reduce.js";
 import { simulate, type Verdict } from "./simulate.js";
 
 export interface Exploration {
@@ -53,8 +54,8 @@ export async function explore({
   return outcome;
 }
 
-/** So long a smaller program is looked for, in milliseconds. */
-const shrinkFor = 60_000;
+/** So long a smaller program is looked for, in milliseconds: by fast-check, and then by `reduce`. */
+const shrinkFor = { parts: 10_000, wholes: 60_000 };
 
 /** A smaller program has other schedules: it is given so many of them to go wrong in. */
 const schedules = 4;
@@ -66,7 +67,7 @@ async function exploreOne(
   conditions: Conditions | undefined,
   see: (verdict: Verdict) => void,
 ): Promise<Finding | undefined> {
-  let smallest: Verdict | undefined;
+  let faults: string[] | undefined;
   let first = true;
   const goesRight = async (program: Program): Promise<boolean> => {
     const tries = first ? 1 : schedules;
@@ -75,22 +76,22 @@ async function exploreOne(
       if (first) see(verdict);
       first = false;
       if (verdict.wrong.length === 0) continue;
-      smallest = verdict;
+      faults = verdict.wrong;
       return false;
     }
     return true;
   };
-  const limits = shrink ? { interruptAfterTimeLimit: shrinkFor } : { endOnFailure: true };
+  const limits = shrink ? { interruptAfterTimeLimit: shrinkFor.parts } : { endOnFailure: true };
   const { counterexample } = await fc.check(fc.asyncProperty(programs, goesRight), { seed, numRuns: 1, ...limits });
-  return smallest && { seed, program: counterexample![0], faults: smallest.wrong };
+  if (faults === undefined) return undefined;
+  const [found] = counterexample!;
+  const goesWrong = async (candidate: Program): Promise<boolean> => !(await goesRight(candidate));
+  const program = shrink ? await reduce(found, goesWrong, shrinkFor.wholes) : found;
+  return { seed, program, faults };
 }
 
 export function tell({ seed, program, faults }: Finding): string {
-  const own = print(program)
-    .split("\n")
-    .slice(-1 - 2 * program.helpers.length)
-    .join("\n");
-  return [`--- seed ${seed}`, own, ...faults.slice(0, 6)].join("\n");
+  return [`--- seed ${seed}`, show(program), ...faults.slice(0, 6)].join("\n");
 }
 
 export function summary({ programs: count, lives, refusals, wrong, milliseconds }: Outcome, seed: number): string {

@@ -1,5 +1,18 @@
 /** Programs as source text. Every call has a label, passed lexically, that says which logical call it is. */
-import { type Block, type Call, type Helper, helperAt, type Program, type Statement, type Task } from "./program.js";
+import ts from "typescript";
+import {
+  type Block,
+  type Call,
+  type Helper,
+  helperAt,
+  type MapForm,
+  type Program,
+  type Statement,
+  type Task,
+} from "./program.js";
+
+type Kind<K extends Statement["statement"]> = Extract<Statement, { statement: K }>;
+type Functions = Kind<"map" | "limited" | "queue" | "closure" | "deferred" | "generator" | "emitter">;
 
 /** Where a piece of code stands. */
 interface Place {
@@ -14,11 +27,19 @@ interface Place {
 export const workflowName = "program";
 
 export function print(program: Program): string {
-  return new Printer(program).text();
+  return prelude + new Printer(program).text();
 }
 
-const prelude = `import { keyed, now, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
-import { begin, crash, draw, end, fail, flaky, got, lifo, limiter, pLimit, messageOf, retry, scatter, sequence, settled, shop, t, work, Emitter } from "world";
+/** Without what all programs have in common, and laid out for people. */
+export function show(program: Program): string {
+  const file = ts.createSourceFile("flow.ts", new Printer(program).text(), ts.ScriptTarget.ESNext);
+  return ts.createPrinter().printFile(file).trimEnd();
+}
+
+const prelude = `
+import { keyed, now, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
+import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, t, work } from "world";
+import { Emitter, lifo, limiter, pLimit, retry, scatter, sequence } from "world";
 const workOn = (label) => step(work, label);
 const given = (label) => t(label, step(work, label));
 function seen(most) {
@@ -32,7 +53,8 @@ function seen(most) {
     if (running < most) start(); else waiting.push(start);
   });
 }
-async function drain(source) { const all = []; for await (const each of source) all.push(each); return all; }`;
+async function drain(source) { const all = []; for await (const each of source) all.push(each); return all; }
+`;
 
 class Printer {
   private ids = 0;
@@ -46,7 +68,6 @@ class Printer {
     );
     const main = this.body(this.program.main, -1, "label");
     return [
-      prelude,
       ...helpers,
       ...workflows,
       `export const main = workflow("${workflowName}", async (label) => ${main});`,
@@ -88,145 +109,151 @@ class Printer {
   }
 
   private statement(each: Statement, place: Place): string {
-    const { out, helper } = place;
-    const n = this.id();
-    const label = `${place.label} + ".${n}"`;
-    const inner = `p${n}`;
+    const { out } = place;
     switch (each.statement) {
       case "await":
         return `${out}.push(await ${this.task(each.task, place, false)});`;
       case "background":
         return `void ${this.task(each.task, place, true)}.catch(() => {});`;
+      case "foreign":
+        return `${out}.push(await ${each.use}(${labels(this.label(place), each.times)}, given));`;
+      case "join":
+        return this.join(each, place);
+      case "try":
+        return this.attempt(each, place);
       case "loop":
-        return this.loop(each, place, n);
-      case "join": {
-        const caught = each.how !== "all";
-        const tasks = each.tasks.map((task) => this.task(task, place, caught)).join(", ");
-        const joined = `Promise.${each.how}([${tasks}])`;
-        if (each.how === "allSettled") return `${out}.push((await ${joined}).map(settled));`;
-        return `${out}.push(await ${joined}${each.how === "all" ? "" : ".catch(messageOf)"});`;
-      }
+        return this.loop(each, place);
+      default:
+        return `{ ${this.functions(each, place)} }`;
+    }
+  }
+
+  private join({ how, tasks }: Kind<"join">, place: Place): string {
+    const joined = `Promise.${how}([${tasks.map((task) => this.task(task, place, how !== "all")).join(", ")}])`;
+    if (how === "allSettled") return `${place.out}.push((await ${joined}).map(settled));`;
+    return `${place.out}.push(await ${joined}${how === "all" ? "" : ".catch(messageOf)"});`;
+  }
+
+  private attempt({ body, throws, handler, rethrow, end }: Kind<"try">, place: Place): string {
+    const { out } = place;
+    const label = this.label(place);
+    const error = `e${this.id()}`;
+    const thrown = {
+      nothing: "",
+      error: `throw new Error("thrown " + ${label});`,
+      fail: `${out}.push(await t(${label}, step(fail, ${label})));`,
+      crash: `${out}.push(await t(${label}, step(crash, ${label})));`,
+    }[throws];
+    const again = rethrow && throws === "crash" ? `throw new Error("wrapped", { cause: ${error} });` : "";
+    return `
+      try { ${this.block(body, place)} ${thrown} }
+      catch (${error}) { ${out}.push(${error}.message); ${this.block(handler, place)} ${again} }
+      finally { ${this.block(end, place)} }`;
+  }
+
+  private loop({ kind, times, jump, body }: Kind<"loop">, place: Place): string {
+    const n = this.id();
+    const [label, i, at] = [this.label(place), `i${n}`, `p${n}`];
+    const here = { ...place, label: at };
+    const [first, ...rest] = body;
+    const target = kind === "labelled" ? ` outer${n}` : "";
+    const code = `
+      ${this.block([first!], here)}
+      ${jump === "none" ? "" : `if (${i} === 1) ${jump}${target};`}
+      ${this.block(rest, here)}`;
+    const round = `{ const ${at} = ${label} + ":" + ${i}; ${code} }`;
+    const list = `[${Array.from({ length: times }, (_, index) => index).join(", ")}]`;
+    switch (kind) {
+      case "for":
+        return `for (let ${i} = 0; ${i} < ${times}; ${i}++) ${round}`;
+      case "of":
+        return `for (const ${i} of ${list}) ${round}`;
+      case "in":
+        return `for (const k${n} in ${list}) { const ${i} = Number(k${n}); ${round} }`;
+      case "while":
+        return `let ${i} = -1; while (++${i} < ${times}) ${round}`;
+      case "do":
+        return `let ${i} = 0; do ${round} while (++${i} < ${times});`;
+      case "await":
+        return `for await (const ${i} of ${list}) ${round}`;
+      case "keyed":
+        return `for (const ${i} of keyed(${list}, (x) => "k" + x)) ${round}`;
+      case "labelled":
+        return `outer${n}: for (const ${i} of ${list}) for (const j${n} of [0, 1]) {
+          const ${at} = ${label} + ":" + ${i} + j${n};
+          ${code}
+        }`;
+    }
+  }
+
+  /** Statements that make functions; each stands in a block of its own, so that its names need no numbers. */
+  private functions(each: Functions, place: Place): string {
+    const { out } = place;
+    const label = this.label(place);
+    const at = `p${this.id()}`;
+    const body = this.body(each.body, place.helper, at);
+    switch (each.statement) {
       case "map": {
-        const after = each.how === "allSettled" ? ".map(settled)" : "";
-        const body = this.body(each.body, helper, inner);
         const items = labels(label, each.times);
-        const mapped = {
-          arrow: `${items}.map(async (${inner}) => ${body})`,
-          helper: `${items}.map(f${n})`,
-          keyed: `keyed(${items}, (x) => x).map(async (${inner}) => ${body})`,
-          push: `ps${n}`,
-          chain: `${items}.map((${inner}) => Promise.resolve().then(async () => ${body}))`,
-        }[each.via];
-        const before = {
-          arrow: "",
-          helper: `const f${n} = async (${inner}) => ${body};`,
-          keyed: "",
-          push: `const ps${n} = []; for (const ${inner} of ${items}) ps${n}.push((async () => ${body})());`,
-          chain: "",
-        }[each.via];
+        const { before, mapped } = mappings(items, at, body)[each.via];
+        const after = each.how === "all" ? "" : ".map(settled)";
         return `${before} ${out}.push((await Promise.${each.how}(${mapped}))${after});`;
       }
       case "limited": {
         const make = { seen: "seen", unseen: "limiter", lifo: "lifo", "p-limit": "pLimit" }[each.by];
-        const body = this.body(each.body, helper, inner);
-        return `const limit${n} = ${make}(${each.most}); ${out}.push(await Promise.all(${labels(label, each.times)}.map((${inner}) => limit${n}(async () => ${body}))));`;
+        const items = labels(label, each.times);
+        return `
+          const limit = ${make}(${each.most});
+          ${out}.push(await Promise.all(${items}.map((${at}) => limit(async () => ${body}))));`;
       }
-      case "queue": {
-        const workers = Array.from({ length: each.workers }, () => `worker${n}()`).join(", ");
-        return (
-          `const queue${n} = [${range(each.jobs)}]; const done${n} = {}; ` +
-          `const worker${n} = async () => { for (let job = queue${n}.shift(); job !== undefined; job = queue${n}.shift()) { ` +
-          `const ${inner} = ${label} + ":" + job; const o${n} = []; ${this.block(each.body, { label: inner, out: `o${n}`, helper })} done${n}[job] = o${n}; } }; ` +
-          `await Promise.all([${workers}]); ${out}.push(done${n});`
-        );
-      }
-      case "try": {
-        const thrown = {
-          nothing: "",
-          error: `throw new Error("thrown " + ${label});`,
-          fail: `${out}.push(await t(${label}, step(fail, ${label})));`,
-          crash: `${out}.push(await t(${label}, step(crash, ${label})));`,
-        }[each.throws];
-        const rethrow = each.rethrow && each.throws === "crash" ? `throw new Error("wrapped", { cause: e${n} });` : "";
-        return (
-          `try { ${this.block(each.body, place)} ${thrown} } ` +
-          `catch (e${n}) { ${out}.push(e${n}.message); ${this.block(each.handler, place)} ${rethrow} } ` +
-          `finally { ${this.block(each.end, place)} }`
-        );
-      }
-      case "closure": {
-        const body = this.body(each.body, helper, inner);
-        const define = `const f${n} = async (${inner}) => ${body};`;
-        const [a, b] = [`${label} + "a"`, `${label} + "b"`];
-        const use = {
-          sequence: `${out}.push(await f${n}(${a})); ${out}.push(await f${n}(${b}));`,
-          together: `${out}.push(await Promise.all([f${n}(${a}), f${n}(${b})]));`,
-          map: `${out}.push(await Promise.all([${a}, ${b}].map(f${n})));`,
-          unseen: `${out}.push(await sequence([${a}, ${b}], f${n}));`,
-          retry: `let left${n} = 1; ${out}.push(await retry(async () => { const at = ${a} + left${n}; if (left${n}-- > 0) await t(at, step(fail, at)); return f${n}(at); }));`,
-        }[each.use];
-        return `${define} ${use}`;
-      }
-      case "deferred": {
-        const body = this.body(each.body, helper, inner);
-        const define = `const fs${n} = []; for (const ${inner} of ${labels(label, each.times)}) fs${n}.push(async () => ${body});`;
-        return each.order === "reverse"
-          ? `${define} for (const f of fs${n}.reverse()) ${out}.push(await f());`
-          : `${define} ${out}.push(await Promise.all(fs${n}.reverse().map((f) => f())));`;
-      }
+      case "queue":
+        return `
+          const queue = ${labels("", each.jobs)};
+          const done = {};
+          const worker = async () => {
+            for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+              const ${at} = ${label} + job;
+              done[job] = await (async () => ${body})();
+            }
+          };
+          await Promise.all([${Array.from({ length: each.workers }, () => "worker()").join(", ")}]);
+          ${out}.push(Object.keys(done).sort().map((job) => done[job]));`;
+      case "closure":
+        return `const f = async (${at}) => ${body}; ${closureUse(each.use, label, out)}`;
+      case "deferred":
+        return `
+          const fs = [];
+          for (const ${at} of ${labels(label, each.times)}) fs.push(async () => ${body});
+          ${each.order === "reverse" ? `for (const f of fs.reverse()) ${out}.push(await f());` : ""}
+          ${each.order === "together" ? `${out}.push(await Promise.all(fs.reverse().map((f) => f())));` : ""}`;
       case "generator": {
-        const body = this.body(each.body, helper, inner);
-        if (each.kind === "sync") {
-          const define = `function* g${n}(q${n}) { for (const ${inner} of ${labels(`q${n}`, each.times)}) yield (async () => ${body})(); }`;
-          return `${define} for (const x of g${n}(${label})) ${out}.push(await x);`;
-        }
-        const define = `async function* g${n}(q${n}) { for (const ${inner} of ${labels(`q${n}`, each.times)}) yield await (async () => ${body})(); }`;
-        return each.kind === "async"
-          ? `${define} for await (const x of g${n}(${label})) ${out}.push(x);`
-          : `${define} const a${n} = g${n}(${label} + "a"); const b${n} = g${n}(${label} + "b"); ${out}.push(await Promise.all([drain(b${n}), drain(a${n})]));`;
+        const rounds = `for (const ${at} of ${labels("q", each.times)}) yield`;
+        if (each.kind === "sync")
+          return `
+            function* g(q) { ${rounds} (async () => ${body})(); }
+            for (const x of g(${label})) ${out}.push(await x);`;
+        const use =
+          each.kind === "async"
+            ? `for await (const x of g(${label})) ${out}.push(x);`
+            : `const [a, b] = [g(${label} + "a"), g(${label} + "b")];
+               ${out}.push(await Promise.all([drain(b), drain(a)]));`;
+        return `async function* g(q) { ${rounds} await (async () => ${body})(); } ${use}`;
       }
-      case "foreign":
-        return `${out}.push(await ${each.use}(${labels(label, each.times)}, given));`;
-      case "emitter": {
-        const body = this.body(each.body, helper, `at${n}`);
-        return (
-          `const em${n} = new Emitter(); const heard${n} = {}; ` +
-          `await Promise.all(${labels(label, each.listeners)}.map(async (${inner}) => { await t(${inner}, step(work, ${inner})); ` +
-          `em${n}.on((value) => { const at${n} = ${inner} + value; heard${n}[at${n}] = (async () => ${body})(); heard${n}[at${n}].catch(() => {}); }); })); ` +
-          `em${n}.emit("!"); em${n}.emit("?"); for (const each of Object.keys(heard${n}).sort()) ${out}.push(await heard${n}[each]);`
-        );
-      }
-    }
-  }
-
-  private loop(each: Extract<Statement, { statement: "loop" }>, place: Place, n: number): string {
-    const { kind, times, jump } = each;
-    const label = `${place.label} + ".${n}"`;
-    const inner = `p${n}`;
-    const i = `i${n}`;
-    const jumps = jump === "none" ? "" : `if (${i} === 1) ${jump}${kind === "labelled" ? ` outer${n}` : ""};`;
-    const [first, ...rest] = each.body;
-    const here = { ...place, label: inner };
-    const code = `${this.block([first!], here)} ${jumps} ${this.block(rest, here)}`;
-    const body = `{ const ${inner} = ${label} + ":" + ${i}; ${code} }`;
-    const list = `[${range(times)}]`;
-    switch (kind) {
-      case "for":
-        return `for (let ${i} = 0; ${i} < ${times}; ${i}++) ${body}`;
-      case "of":
-        return `for (const ${i} of ${list}) ${body}`;
-      case "in":
-        return `for (const k${n} in ${list}) { const ${i} = Number(k${n}); ${body} }`;
-      case "while":
-        return `let ${i} = -1; while (++${i} < ${times}) ${body}`;
-      case "do":
-        return `let ${i} = 0; do ${body} while (++${i} < ${times});`;
-      case "await":
-        return `for await (const ${i} of ${list}) ${body}`;
-      case "labelled":
-        return `outer${n}: for (const ${i} of ${list}) for (const j${n} of [0, 1]) { const ${inner} = ${label} + ":" + ${i} + j${n}; ${code} }`;
-      case "keyed":
-        return `for (const ${i} of keyed(${list}, (x) => "k" + x)) ${body}`;
+      case "emitter":
+        return `
+          const emitter = new Emitter();
+          const heard = {};
+          const hear = async (${at}) => ${body};
+          await Promise.all(${labels(label, each.listeners)}.map(async (own) => {
+            await t(own, step(work, own));
+            emitter.on((value) => {
+              heard[own + value] = hear(own + value);
+              heard[own + value].catch(() => {});
+            });
+          }));
+          emitter.emit("!");
+          emitter.emit("?");
+          for (const each of Object.keys(heard).sort()) ${out}.push(await heard[each]);`;
     }
   }
 
@@ -238,11 +265,17 @@ class Printer {
         return this.given(each.call, place, label);
       case "branch":
         return `(async () => ${this.body(each.body, place.helper, place.label)})()`;
-      case "chain":
-        return `${this.given(each.call, place, label)}.then(async () => ${this.body(each.body, place.helper, place.label)})`;
+      case "chain": {
+        const body = this.body(each.body, place.helper, place.label);
+        return `${this.given(each.call, place, label)}.then(async () => ${body})`;
+      }
       case "method": {
         const inner = `p${this.id()}`;
-        return `new (class { constructor(own) { this.own = own; } async go() { const ${inner} = this.own; ${this.body(each.body, place.helper, inner).slice(1)} })(${label}).go()`;
+        const body = this.body(each.body, place.helper, inner);
+        return `new (class {
+          constructor(own) { this.own = own; }
+          async go() { const ${inner} = this.own; return (async () => ${body})(); }
+        })(${label}).go()`;
       }
       case "helper":
       case "workflow": {
@@ -294,11 +327,39 @@ class Printer {
   }
 }
 
-function range(length: number): string {
-  return Array.from({ length }, (_, i) => i).join(", ");
+/** The ways to do something for each item at once. */
+function mappings(items: string, at: string, body: string): Record<MapForm, { before: string; mapped: string }> {
+  const each = `async (${at}) => ${body}`;
+  return {
+    arrow: { before: "", mapped: `${items}.map(${each})` },
+    helper: { before: `const f = ${each};`, mapped: `${items}.map(f)` },
+    keyed: { before: "", mapped: `keyed(${items}, (x) => x).map(${each})` },
+    push: {
+      before: `const ps = []; for (const ${at} of ${items}) ps.push((async () => ${body})());`,
+      mapped: "ps",
+    },
+    chain: { before: "", mapped: `${items}.map((${at}) => Promise.resolve().then(async () => ${body}))` },
+  };
+}
+
+function closureUse(use: Kind<"closure">["use"], label: string, out: string): string {
+  const [a, b] = [`${label} + "a"`, `${label} + "b"`];
+  return {
+    sequence: `${out}.push(await f(${a})); ${out}.push(await f(${b}));`,
+    together: `${out}.push(await Promise.all([f(${a}), f(${b})]));`,
+    map: `${out}.push(await Promise.all([${a}, ${b}].map(f)));`,
+    unseen: `${out}.push(await sequence([${a}, ${b}], f));`,
+    retry: `
+      let left = 1;
+      ${out}.push(await retry(async () => {
+        const at = ${a} + left;
+        if (left-- > 0) await t(at, step(fail, at));
+        return f(at);
+      }));`,
+  }[use];
 }
 
 /** An array expression of labels below a label. */
 function labels(label: string, length: number): string {
-  return `[${Array.from({ length }, (_, i) => `${label} + "/${i}"`).join(", ")}]`;
+  return `[${Array.from({ length }, (_, i) => `${label}${label && " + "}"/${i}"`).join(", ")}]`;
 }

@@ -96,7 +96,7 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
   const anyTask = tie("task") as fc.Arbitrary<Task>;
   const anyCall = tie("call") as fc.Arbitrary<Call>;
   const call: fc.Arbitrary<Call> = fc.oneof(
-    { depthIdentifier: depth, maxDepth: 6 },
+    { depthIdentifier: depth, maxDepth: 6, withCrossShrink: true },
     {
       weight: 8,
       arbitrary: fc.record({
@@ -120,7 +120,7 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
     },
   );
   const task: fc.Arbitrary<Task> = fc.oneof(
-    { depthIdentifier: depth, maxDepth: 5 },
+    { depthIdentifier: depth, maxDepth: 5, withCrossShrink: true },
     { weight: 8, arbitrary: fc.record({ task: fc.constant("call" as const), call: anyCall }) },
     { weight: 1, arbitrary: fc.record({ task: fc.constant("fail" as const) }) },
     { weight: 1, arbitrary: fc.record({ task: fc.constant("crash" as const) }) },
@@ -131,7 +131,7 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
     { weight: 1, arbitrary: fc.record({ task: fc.constant("method" as const), body }) },
   );
   const statement: fc.Arbitrary<Statement> = fc.oneof(
-    { depthIdentifier: depth, maxDepth: 5 },
+    { depthIdentifier: depth, maxDepth: 5, withCrossShrink: true },
     { weight: 8, arbitrary: fc.record({ statement: fc.constant("await" as const), task: anyTask }) },
     { weight: 1, arbitrary: fc.record({ statement: fc.constant("background" as const), task: anyTask }) },
     {

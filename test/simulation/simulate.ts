@@ -18,7 +18,7 @@ export interface Verdict {
   wrong: string[];
 }
 
-/** The refusal that a program may earn: unseen code called its functions so that only timing could tell the calls apart. */
+/** The refusal that a program may earn: only timing could tell the calls apart that unseen code made. */
 const ambiguous = "AMBIGUOUS_SCOPE";
 
 /** How a process may learn that another one has its run. */

@@ -1,0 +1,42 @@
+/** How a run ends, here and in the store. */
+import type { Codec } from "../journal/codec.js";
+import type { RunChange } from "../stores/store.js";
+import { encodeError } from "./outcome.js";
+import { isOurs } from "./refusals.js";
+
+/** How a run ended in this process. */
+export type Ending =
+  | { status: "completed"; output: string }
+  | { status: "failed"; error: unknown }
+  | { status: "cancelled" }
+  /** The run goes on elsewhere, or later: this process only stopped driving it. */
+  | { status: "left"; error: Error };
+
+/** What the workflow's function came to. */
+export type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+/**
+ * The end that a result brings about. An output that cannot be kept fails the run.
+ *
+ * @param culpritsOf the keys of the failed calls that an error comes from
+ */
+export function conclude(
+  result: Result,
+  codec: Codec,
+  culpritsOf: (error: unknown) => string[],
+): { ending: Ending; change: RunChange } {
+  try {
+    if (!result.ok) throw result.error;
+    const output = codec.encode(result.value);
+    return {
+      ending: { status: "completed", output },
+      change: { status: "completed", output, error: null, culprits: null },
+    };
+  } catch (error) {
+    const encoded = encodeError(codec, error);
+    return {
+      ending: { status: "failed", error: isOurs(error) ? error : codec.decode(encoded) },
+      change: { status: "failed", output: null, error: encoded, culprits: culpritsOf(error) },
+    };
+  }
+}

@@ -1,0 +1,56 @@
+/** The code that takes part in a run in this process: its modules, the workflow's own function, where places stand. */
+import type { Entry } from "../journal/entry.js";
+import type { ModuleTable, Place } from "../scope/module-table.js";
+import { rootOf, whereabouts } from "./build.js";
+import type { RunRecordView } from "./record.js";
+
+export class PresentCode {
+  /** The workflow's own function in this build. */
+  root: string | undefined;
+  /** Paths of the modules that take part. */
+  readonly paths = new Set<string>();
+  private last: ModuleTable | undefined;
+  private readonly known = new Map<Place, string>();
+  /** Texts of modules that the record does not know yet. */
+  private readonly news = new Map<string, string>();
+  private rootRecorded: boolean;
+
+  constructor(private readonly record: RunRecordView) {
+    this.rootRecorded = record.root !== undefined;
+  }
+
+  contribute(module: ModuleTable): void {
+    if (module === this.last) return;
+    this.last = module;
+    this.paths.add(module.path);
+    if (this.record.modules.get(module.path) !== module.text) this.news.set(module.path, module.text);
+  }
+
+  setRoot(module: ModuleTable, place: Place): void {
+    this.root = rootOf(module, place.container === "" ? place.anchor : `${place.container}>${place.anchor}`);
+  }
+
+  /** A digest of where a place stands in this build. */
+  whereabouts(module: ModuleTable, place: Place): string {
+    let digest = this.known.get(place);
+    if (digest === undefined) {
+      digest = whereabouts(this.root, module, place);
+      this.known.set(place, digest);
+    }
+    return digest;
+  }
+
+  /** What the next entry is to say of the code. */
+  takeNews(): Pick<Entry, "modules" | "root"> {
+    const said: Pick<Entry, "modules" | "root"> = {};
+    if (this.news.size > 0) {
+      said.modules = [...this.news];
+      this.news.clear();
+    }
+    if (!this.rootRecorded) {
+      this.rootRecorded = true;
+      said.root = this.root;
+    }
+    return said;
+  }
+}
