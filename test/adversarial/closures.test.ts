@@ -795,7 +795,7 @@ describe("async contexts of the user's own", () => {
   });
 });
 
-describe("stepContext", () => {
+describe("stepContext in a limiter", () => {
   it("is that of the step around, through transformed limiters and closures that start in another step's context", async () => {
     const seen: Record<string, string[]> = {};
     const flow = workflow("contexts", async (items: string[]) => {
