@@ -254,7 +254,7 @@ export class Execution implements RunScope {
 
   /** Takes answers out of the run's inbox for the waits that are open. */
   async readInbox(): Promise<void> {
-    if (this.phase !== "running" || this.waits.open.size === 0) return;
+    if (!this.open || this.waits.open.size === 0) return;
     let messages: Message[];
     try {
       messages = await this.options.store.inbox(this.id);
@@ -262,7 +262,7 @@ export class Execution implements RunScope {
       return this.broken(error);
     }
     // The inbox was read across a pause of this code: only now is it certain which waits are open.
-    if (this.phase !== "running") return;
+    if (!this.open) return;
     for (const message of messages) {
       // What fell due before the answer came was first, also if no process was there to see it.
       this.waits.fireDue(Math.min(message.at, this.clock.now()));
@@ -375,7 +375,7 @@ export class Execution implements RunScope {
   private rest(): void {
     if (this.journal.pending > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
     if (this.inFlight.size > 0) {
-      if (this.phase === "running" && this.wanted.length === 0 && this.bodiesAllAsk()) this.pause();
+      if (this.phase !== "failing" && this.wanted.length === 0 && this.bodiesAllAsk()) this.pause();
     } else if (this.phase !== "running") {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
@@ -468,15 +468,22 @@ export class Execution implements RunScope {
   private settle(result: Result): void {
     if (this.phase !== "running") return;
     this.result = result;
-    if (!result.ok) return this.fail();
-    this.phase = "returning";
+    if (result.ok) this.windUp("returning");
+    else this.fail();
+  }
+
+  /** The workflow's code is at its end: only what bodies in flight need is still done. */
+  private windUp(phase: "returning" | "failing"): void {
+    this.phase = phase;
+    // What the code has not asked for by now, it never will: it must not hold back what a body has asked for.
+    this.replay.lenient = true;
+    this.waits.keep(({ call }) => this.inFlightBody(call.within));
     this.wake();
   }
 
   private fail(): void {
-    this.phase = "failing";
+    this.windUp("failing");
     this.abort.abort(this.result!.ok ? undefined : this.result!.error);
-    this.wake();
     if (this.inFlight.size === 0) return;
     const stop = this.clock.after(this.options.drain, () => {
       this.inFlight.clear();

@@ -32,6 +32,11 @@ export class WaitingRoom {
     this.open.set(wait.call.key, wait);
   }
 
+  /** Forgets the waits that nobody is to answer any more. */
+  keep(wanted: (wait: OpenWait) => boolean): void {
+    for (const [key, wait] of this.open) if (!wanted(wait)) this.open.delete(key);
+  }
+
   /** @param after sets an alarm for when the timer is due, and returns the way to cancel it */
   addTimer(key: string, due: number, fire: () => void, after: (alarm: () => void) => () => void): void {
     this.alarms.set(key, { due, cancel: after(() => this.fireDue(due)), fire });
