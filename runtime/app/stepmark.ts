@@ -5,7 +5,6 @@ import { type Duration, milliseconds } from "../calls/duration.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import {
-  AnswerError,
   DuplicateWorkflowError,
   InvalidArgumentError,
   KeySchemeError,
@@ -22,12 +21,13 @@ import type { Entry } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { Execution } from "../run/execution.js";
 import { arrange, withCauses } from "../run/record.js";
-import { escapePart, KEY_SCHEME } from "../scope/key.js";
+import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { isDead, thisProcess } from "../stores/owner.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { Lease, ListFilter, Owner, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
+import { checkAnswer } from "./check-answer.js";
 import { Run } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { StoredRun } from "./stored-run.js";
@@ -412,40 +412,4 @@ export class Stepmark {
   private checkUp(): void {
     if (this.down) throw new InvalidArgumentError("This Stepmark was shut down", "Make a new one.");
   }
-}
-
-function checkAnswer(
-  run: RunRecord,
-  target: string,
-  info: RunInfo,
-  entries: readonly Entry[],
-  queued: ReadonlySet<string>,
-): void {
-  const place = { runId: run.id };
-  const open = info.waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none";
-  const cure = `Open now: ${open}.`;
-  if (run.status !== "running" && run.status !== "waiting") {
-    throw new AnswerError(`The run is ${run.status} and takes no answers`, "Nothing waits any more.", place);
-  }
-  const byKey = info.waits.find(({ key }) => key === target);
-  const byName = info.waits.filter(({ name }) => name === target);
-  if (byKey === undefined && byName.length > 1) {
-    throw new AnswerError(
-      `${byName.length} open waits are named ${JSON.stringify(target)}`,
-      `Answer one by its key. ${cure}`,
-      place,
-    );
-  }
-  const wait = byKey ?? byName[0];
-  if (wait !== undefined) {
-    if (queued.has(wait.key) || queued.has(wait.name))
-      throw new AnswerError(`The wait ${JSON.stringify(wait.name)} has been answered already`, cure, place);
-    return;
-  }
-  const answered = entries.some(
-    ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
-  );
-  if (answered) throw new AnswerError(`The wait ${JSON.stringify(target)} has been answered already`, cure, place);
-  if (target.startsWith(`${escapePart(run.workflow)}/`))
-    throw new AnswerError(`No open wait has the key ${target}`, cure, place);
 }

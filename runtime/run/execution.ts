@@ -6,7 +6,6 @@
  * that all microtasks of one delivery have run before the next. A turn delivers the next recorded outcome; when the
  * record is used up, it starts the bodies that wait and delivers what is durable, in journal order.
  */
-import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers";
 import type { Clock } from "../clock.js";
 import { RunCancelledError, ShutdownError, StaleOwnerError, type StalledError } from "../errors.js";
@@ -20,6 +19,7 @@ import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/p
 import { state } from "../scope/process-state.js";
 import type { Message, RunChange, Store } from "../stores/store.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
+import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
 import { conclude, type Ending, type Result } from "./ending.js";
 import { DeliveredFailures } from "./failures.js";
@@ -537,7 +537,7 @@ export class Execution implements RunScope {
       site: call.site,
       chain: call.chain === "" ? undefined : call.chain,
       within: call.within?.key,
-      caller: call.entry && digest(call.entry.caller),
+      caller: callerOf(call),
       attempt: 1,
       startedAt: now,
       endedAt: now,
@@ -571,28 +571,10 @@ export class Execution implements RunScope {
     if (entry === undefined) return true;
     const verdict = judge(entry, call, this.code.rootChanged, this.options.acceptEdits);
     if (!verdict.hit) this.fatal(notAHit(this.id, call, verdict));
-    else if (this.enteredByAnother(call, entry)) {
+    else if (changedPlaces(call, entry, this.options.record)) {
       this.fatal(enteredInAnotherOrder(this.id, call));
       return false;
     } else if (verdict.edited) this.edited.push(call.key);
     return verdict.hit;
   }
-
-  /**
-   * Whether the closure around a call was entered by another caller than when this was recorded, while the record
-   * holds the like of another entry: then the entries may have changed places, and arguments cannot tell.
-   */
-  private enteredByAnother({ key, entry: now }: Call, { caller, site, args }: Entry): boolean {
-    if (now === undefined || caller === undefined || caller === digest(now.caller)) return false;
-    for (const [other, recorded] of this.options.record.calls) {
-      if (other === key || !other.startsWith(now.closure)) continue;
-      const sameSite = recorded.site?.container === site?.container && recorded.site?.anchor === site?.anchor;
-      if (sameSite && recorded.args === (args ?? "")) return true;
-    }
-    return false;
-  }
-}
-
-function digest(key: string): string {
-  return createHash("sha256").update(key).digest("hex").slice(0, 8);
 }

@@ -344,7 +344,7 @@ export function traitsOf(program: Program): Traits {
     if (node.task === "crash" || node.throws === "crash") traits.crashes = true;
   });
   // Whether a crash fails the run or is tried again depends on what fails the run meanwhile.
-  if (retried && traits.crashes) traits.ordered = true;
+  if ((retried || traits.renews) && traits.crashes) traits.ordered = true;
   // What a body leaves behind counts if it ends before the body does.
   if (nested && background) traits.ordered = true;
   return traits;

@@ -6,6 +6,9 @@ import { seeded } from "../support/schedule.js";
 /** So many macrotasks without anything to do, and only time can bring more. */
 const quietAfter = 12;
 
+/** So many, and nothing will ever happen again. */
+const hopelessAfter = 300;
+
 /** Timers that are due sooner than this, in milliseconds, may fire before other things that could happen. */
 const soon = 100;
 
@@ -60,7 +63,10 @@ export class Scheduler implements Clock {
         if (progress() !== last) quiet = -1;
         last = progress();
         if (quiet < quietAfter) continue;
-        if (!this.fireNext()) return false;
+        if (!this.fireNext()) {
+          if (quiet < hopelessAfter) continue;
+          return false;
+        }
       } else choices[this.below(choices.length)]!();
       quiet = -1;
     }

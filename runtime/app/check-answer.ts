@@ -1,0 +1,47 @@
+/** Whether a run can take an answer. */
+import { AnswerError } from "../errors.js";
+import type { Entry } from "../journal/entry.js";
+import { escapePart } from "../scope/key.js";
+import type { RunRecord } from "../stores/store.js";
+import type { RunInfo } from "./run-info.js";
+
+/**
+ * @param target key or name of the wait
+ * @param queued targets of answers that no wait has used yet
+ * @throws AnswerError that lists what is open
+ */
+export function checkAnswer(
+  run: RunRecord,
+  target: string,
+  info: RunInfo,
+  entries: readonly Entry[],
+  queued: ReadonlySet<string>,
+): void {
+  const place = { runId: run.id };
+  const open = info.waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none";
+  const cure = `Open now: ${open}.`;
+  if (run.status !== "running" && run.status !== "waiting") {
+    throw new AnswerError(`The run is ${run.status} and takes no answers`, "Nothing waits any more.", place);
+  }
+  const byKey = info.waits.find(({ key }) => key === target);
+  const byName = info.waits.filter(({ name }) => name === target);
+  if (byKey === undefined && byName.length > 1) {
+    throw new AnswerError(
+      `${byName.length} open waits are named ${JSON.stringify(target)}`,
+      `Answer one by its key. ${cure}`,
+      place,
+    );
+  }
+  const wait = byKey ?? byName[0];
+  if (wait !== undefined) {
+    if (queued.has(wait.key) || queued.has(wait.name))
+      throw new AnswerError(`The wait ${JSON.stringify(wait.name)} has been answered already`, cure, place);
+    return;
+  }
+  const answered = entries.some(
+    ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
+  );
+  if (answered) throw new AnswerError(`The wait ${JSON.stringify(target)} has been answered already`, cure, place);
+  if (target.startsWith(`${escapePart(run.workflow)}/`))
+    throw new AnswerError(`No open wait has the key ${target}`, cure, place);
+}
