@@ -328,14 +328,14 @@ function callsOf(program: Program): number {
 
 export function traitsOf(program: Program): Traits {
   const traits: Traits = { ordered: false, moves: false, crashes: false, renews: false, scatters: false };
-  let retried = false;
+  let caught = false;
   let nested = false;
   let background = false;
   visit(program, (node) => {
     if (node.statement === "join" && (node.how === "race" || node.how === "any")) traits.ordered = true;
     // How far a branch comes that nobody awaits depends on what happens meanwhile.
     if (node.statement === "background" && !isLone(node.task as Task)) traits.ordered = true;
-    retried ||= node.use === "retry";
+    caught ||= node.use === "retry" || node.how === "allSettled" || node.statement === "try";
     nested ||= node.call === "nested";
     background ||= node.statement === "background";
     if (node.call === "nested" && node.retries === true) traits.renews = true;
@@ -343,8 +343,8 @@ export function traitsOf(program: Program): Traits {
     if (node.statement === "queue") traits.moves = true;
     if (node.task === "crash" || node.throws === "crash") traits.crashes = true;
   });
-  // Whether a crash fails the run or is tried again depends on what fails the run meanwhile.
-  if ((retried || traits.renews) && traits.crashes) traits.ordered = true;
+  // A failure that comes while the run fails for another reason is not seen, and runs again: it is caught or it is not.
+  if ((caught || traits.renews) && traits.crashes) traits.ordered = true;
   // What a body leaves behind counts if it ends before the body does.
   if (nested && background) traits.ordered = true;
   return traits;
