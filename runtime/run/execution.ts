@@ -271,22 +271,17 @@ export class Execution implements RunScope {
   }
 
   private take(message: Message): void {
-    for (const { wait } of this.waits.match([message])) {
-      this.wake();
-      this.save(
-        wait.call,
-        {
-          name: wait.name,
-          state: "done",
-          value: message.value,
-          attempt: 1,
-          startedAt: wait.since,
-          endedAt: message.at,
-        },
-        () => this.ready.push({ call: wait.call, outcome: { state: "done", value: message.value } }),
-        { consume: [message.number] },
-      );
-    }
+    const wait = this.waits.answer(message);
+    if (wait === undefined) return;
+    const { name, call, since } = wait;
+    const { value } = message;
+    this.wake();
+    this.save(
+      call,
+      { name, state: "done", value, attempt: 1, startedAt: since, endedAt: message.at },
+      () => this.ready.push({ call, outcome: { state: "done", value } }),
+      { consume: [message.number] },
+    );
   }
 
   /** Something happened: look again what is to be done. */

@@ -52,18 +52,14 @@ export class WaitingRoom {
     }
   }
 
-  /** Pairs messages, in order of arrival, with open waits, by key or by name; both are used up. */
-  match(messages: readonly Message[]): Array<{ wait: OpenWait; message: Message }> {
-    const pairs: Array<{ wait: OpenWait; message: Message }> = [];
-    for (const message of messages) {
-      if (this.used.has(message.number)) continue;
-      const wait = this.find(message.target);
-      if (wait === undefined) continue;
-      this.used.add(message.number);
-      this.open.delete(wait.call.key);
-      pairs.push({ wait, message });
-    }
-    return pairs;
+  /** The open wait that a message answers, by key or by name; both are used up. */
+  answer({ number, target }: Message): OpenWait | undefined {
+    if (this.used.has(number)) return undefined;
+    const wait = this.find(target);
+    if (wait === undefined) return undefined;
+    this.used.add(number);
+    this.open.delete(wait.call.key);
+    return wait;
   }
 
   clear(): void {

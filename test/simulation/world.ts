@@ -52,7 +52,15 @@ export class World {
   /** What the program imports. */
   get module(): Record<string, unknown> {
     const { begin, end, work, draw, fail, crash, flaky, t, shop } = this;
-    const unseen = { limiter, lifo, pLimit, retry, scatter, sequence, Emitter };
+    const unseen = {
+      limiter,
+      lifo: (most: number) => limiter(most, "newest"),
+      pLimit,
+      retry,
+      scatter,
+      sequence,
+      Emitter,
+    };
     return { begin, end, work, draw, fail, crash, flaky, t, shop, messageOf, settled, ...unseen };
   }
 
@@ -165,24 +173,4 @@ function settled(result: PromiseSettledResult<unknown>): unknown {
 
 function isInside(): boolean {
   return (currentScope()?.within ?? null) !== null;
-}
-
-/** A limiter that starts the task that came last, in the async context of the one that ended. */
-function lifo(most: number): <T>(task: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const waiting: Array<() => void> = [];
-  return (task) =>
-    new Promise((resolve, reject) => {
-      const start = (): void => {
-        running++;
-        task()
-          .then(resolve, reject)
-          .finally(() => {
-            running--;
-            waiting.pop()?.();
-          });
-      };
-      if (running < most) start();
-      else waiting.push(start);
-    });
 }

@@ -34,8 +34,8 @@ export async function sequence<T, R>(items: T[], fn: (item: T) => Promise<R>): P
   return results;
 }
 
-/** At most `most` tasks at a time; a waiting one starts in the async context of the one that ended. */
-export function limiter(most: number): <T>(task: Task<T>) => Promise<T> {
+/** At most `most` tasks at a time; the waiting one that is `next` starts in the async context of the one that ended. */
+export function limiter(most: number, next: "oldest" | "newest" = "oldest"): <T>(task: Task<T>) => Promise<T> {
   let running = 0;
   const waiting: Array<() => void> = [];
   return (task) =>
@@ -46,7 +46,7 @@ export function limiter(most: number): <T>(task: Task<T>) => Promise<T> {
           .then(resolve, reject)
           .finally(() => {
             running--;
-            waiting.shift()?.();
+            (next === "oldest" ? waiting.shift() : waiting.pop())?.();
           });
       };
       if (running < most) start();
