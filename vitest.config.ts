@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^stepmark$/, replacement: here("./runtime/index.ts") },
       { find: /^stepmark\/sqlite$/, replacement: here("./runtime/stores/sqlite.ts") },
       { find: /^stepmark\/transformer$/, replacement: here("./transformer/index.ts") },
+      { find: /^stepmark\/transform$/, replacement: here("./transformer/transform-text.ts") },
     ],
   },
   test: {

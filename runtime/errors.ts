@@ -52,15 +52,29 @@ export class DuplicateKeyError extends StepmarkError {
 
 /** An explicit key that cannot be one: empty, or not a string. */
 export class InvalidKeyError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
-    super("INVALID_KEY", what, "Give a non-empty string that is unique within the run or the step body.", place);
+  constructor(
+    what: string,
+    place: ErrorPlace,
+    cure = "Give a non-empty string that is unique within the run or the step body.",
+  ) {
+    super("INVALID_KEY", what, cure, place);
   }
 }
 
 /** Options or arguments that make no sense. */
 export class InvalidArgumentError extends StepmarkError {
+  readonly #what: string;
+  readonly #cure: string;
+
   constructor(what: string, cure: string, place: ErrorPlace = {}) {
     super("INVALID_ARGUMENT", what, cure, place);
+    this.#what = what;
+    this.#cure = cure;
+  }
+
+  /** The same error, telling where it happened. */
+  placed(place: ErrorPlace): InvalidArgumentError {
+    return new InvalidArgumentError(this.#what, this.#cure, place);
   }
 }
 
@@ -80,8 +94,8 @@ export class NotTransformedError extends StepmarkError {
   constructor(name: string, place: ErrorPlace = {}) {
     super(
       "NOT_TRANSFORMED",
-      `This \`${name}\` call was compiled without the stepmark transformer, so it has no identity`,
-      'Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with `tspc` (or give the step an explicit `key`).',
+      `This \`${name}\` call has no identity: it was compiled without the stepmark transformer, or in a form that hides it, such as \`${name}.call(...)\` or a variable that may change`,
+      `Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with \`tspc\`; call \`${name}\` by its imported name; or give a step an explicit \`key\`.`,
       place,
     );
   }
@@ -89,13 +103,13 @@ export class NotTransformedError extends StepmarkError {
 
 /** A sited call outside any run. */
 export class OutsideRunError extends StepmarkError {
-  constructor(name: string, place: ErrorPlace = {}) {
-    super(
-      "OUTSIDE_RUN",
-      `\`${name}\` was called outside any run, so nothing could record it`,
-      "Call it from a workflow that `app.start` runs; in a unit test wrap the code in `withoutRun(() => ...)`.",
-      place,
-    );
+  constructor(
+    name: string,
+    place: ErrorPlace = {},
+    what = "outside any run, so nothing could record it",
+    cure = "Call it from a workflow that `app.start` runs; in a unit test wrap the code in `withoutRun(() => ...)`.",
+  ) {
+    super("OUTSIDE_RUN", `\`${name}\` was called ${what}`, cure, place);
   }
 }
 
@@ -175,7 +189,7 @@ export class RunOwnedError extends StepmarkError {
     super(
       "RUN_OWNED",
       what,
-      "Wait for that process to finish or end it; `resume` takes over from the dead only.",
+      "Wait until it has finished, or shut it down; `resume` takes over from the dead only. `app.events(id)` follows the run meanwhile.",
       place,
     );
   }
@@ -186,8 +200,8 @@ export class StaleOwnerError extends StepmarkError {
   constructor(runId: string) {
     super(
       "STALE_OWNER",
-      "Another process has taken the run over; this write was refused",
-      "Nothing was lost: read the result with `app.get(id)`.",
+      "Another process has taken the run over, so this one no longer drives it",
+      "Nothing was lost: `app.get(id)` and `app.events(id)` tell how the run goes on.",
       {
         runId,
       },
@@ -243,8 +257,37 @@ export class SerialisationError extends StepmarkError {
 
 /** A recorded value that cannot be read back. */
 export class DecodeError extends StepmarkError {
+  readonly #what: string;
+  readonly #cure: string;
+
   constructor(what: string, cure: string, place: ErrorPlace = {}) {
     super("DECODE", what, cure, place);
+    this.#what = what;
+    this.#cure = cure;
+  }
+
+  /** The same error, telling where it happened. */
+  placed(place: ErrorPlace): DecodeError {
+    return new DecodeError(this.#what, this.#cure, { ...place, cause: this.cause });
+  }
+}
+
+/** What the store holds of a run is not what was written: damaged, or edited by hand. */
+export class DamagedJournalError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "DAMAGED_JOURNAL",
+      what,
+      'Nothing was changed: restore the store from a backup. A journal is not to be edited; to run failed steps again there is `resume(id, { retry: "all" })`.',
+      place,
+    );
+  }
+}
+
+/** What the store holds was written by a newer version of the library. */
+export class NewerVersionError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace = {}) {
+    super("NEWER_VERSION", what, cure, place);
   }
 }
 
@@ -303,8 +346,22 @@ export class StepTimeoutError extends StepmarkError {
   }
 }
 
+/** A step with `retries` has no attempt left: the process ended during each of them, or during the last one. */
+export class AttemptsUsedUpError extends StepmarkError {
+  constructor(attempts: number, place: ErrorPlace) {
+    super(
+      "ATTEMPTS_USED_UP",
+      `All ${attempts} attempts of the step were begun, and the process ended during the last one`,
+      'Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first.',
+      place,
+    );
+  }
+}
+
 /** Thrown by a step's body to say that another attempt cannot help. */
 export class NonRetryableError extends Error {
+  readonly code = "NON_RETRYABLE";
+
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "NonRetryableError";

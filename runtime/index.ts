@@ -1,7 +1,7 @@
 /** The public surface of stepmark. */
 import "./scope/generated-code.js";
 
-export type { RunEvent, RunEventType } from "./app/events.js";
+export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType } from "./app/events.js";
 export { Run } from "./app/run.js";
 export type { OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {

@@ -2,6 +2,9 @@
 import {
   keyed,
   type Run,
+  type RunEvent,
+  type RunEventOf,
+  type RunEventType,
   type RunInfo,
   type Stepmark,
   step,
@@ -148,6 +151,39 @@ describe("types", () => {
       await app.start(order, { id: 1 });
       // @ts-expect-error an input is missing
       await app.start(order);
+    });
+  });
+
+  it("events are told apart by their type", () => {
+    never(async (app: Stepmark) => {
+      const run = await app.start(workflow("none", async () => 1));
+      for await (const event of run.events({ after: 3 })) {
+        expectTypeOf(event).toEqualTypeOf<RunEvent>();
+        expectTypeOf(event.type).toEqualTypeOf<RunEventType>();
+        expectTypeOf(event.runId).toEqualTypeOf<string>();
+        expectTypeOf(event.time).toEqualTypeOf<number>();
+        // What only some have can be read of all.
+        expectTypeOf(event.seq).toEqualTypeOf<number | undefined>();
+        expectTypeOf(event.at).toEqualTypeOf<string | undefined>();
+        if (event.type === "step.completed") {
+          expectTypeOf(event).toEqualTypeOf<RunEventOf<"step.completed">>();
+          expectTypeOf(event.seq).toEqualTypeOf<number>();
+          expectTypeOf(event.key).toEqualTypeOf<string>();
+          expectTypeOf(event.value).toEqualTypeOf<unknown>();
+          expectTypeOf(event.error).toEqualTypeOf<undefined>();
+          // @ts-expect-error values are read-only
+          event.value = 1;
+        }
+        if (event.type === "timer.set") expectTypeOf(event.due).toEqualTypeOf<number>();
+        if (event.type === "wait.opened") expectTypeOf(event.name).toEqualTypeOf<string>();
+        if (event.type === "run.started") expectTypeOf(event.workflow).toEqualTypeOf<string>();
+        if (event.type === "run.waiting") expectTypeOf(event.seq).toEqualTypeOf<undefined>();
+        // @ts-expect-error no such type
+        if (event.type === "step.done") return;
+      }
+      expectTypeOf(app.events("id").next).returns.resolves.toEqualTypeOf<IteratorResult<RunEvent, undefined>>();
+      // @ts-expect-error a position is a number
+      app.events("id", { after: "3" });
     });
   });
 });

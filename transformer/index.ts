@@ -6,11 +6,13 @@
 import path from "node:path";
 import type ts from "typescript";
 import { applyPlan } from "./apply-nodes/index.js";
+import { TransformerOptionsError } from "./errors.js";
 import { includes, modulePath, readOptions, type TransformOptions } from "./options.js";
 import { plan } from "./plan/index.js";
 import { hasRoot } from "./plan/root.js";
 import type { TypeScript } from "./plan/syntax.js";
 
+export { TransformerOptionsError } from "./errors.js";
 export type { TransformOptions } from "./options.js";
 
 /**
@@ -35,7 +37,7 @@ export default function stepmarkTransformer(
 /**
  * A `before` transformer that needs no program: `ts.transpileModule(text, { transformers: { before: [...] } })`.
  *
- * @throws TypeError for an unknown option, or a target below ES2015, where loops share one variable between iterations
+ * @throws TransformerOptionsError for an unknown option, or a target below ES2015
  */
 export function transformFile(ts: TypeScript, options: TransformOptions = {}): ts.TransformerFactory<ts.SourceFile> {
   const { include = [], root = ts.sys?.getCurrentDirectory() ?? "" } = readOptions(options);
@@ -43,7 +45,10 @@ export function transformFile(ts: TypeScript, options: TransformOptions = {}): t
   return (context) => {
     const { target } = context.getCompilerOptions();
     if (target !== undefined && target < ts.ScriptTarget.ES2015) {
-      throw new TypeError("stepmark/transformer needs a compiler target of ES2015 or later");
+      throw new TransformerOptionsError(
+        "stepmark/transformer needs a compiler target of ES2015 or later, since in earlier ones the iterations of a loop share one variable",
+        'Set "target" in tsconfig.json, for instance to "ES2022".',
+      );
     }
     return (file) => {
       // The plugin may be listed twice; the original of its own output is the untransformed file.

@@ -1,5 +1,6 @@
 /** The transformer's options, and which files they name. */
 import path from "node:path";
+import { TransformerOptionsError } from "./errors.js";
 
 export interface TransformOptions {
   /** Files to transform although they do not import the library: globs, or folders and files, relative to `root`. */
@@ -13,23 +14,35 @@ const ours = ["include", "root"];
 const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases"];
 const misplaced = ["after", "afterDeclarations", "transformProgram"];
 
-/** @throws TypeError for a name that means nothing, or a value of the wrong type */
+/** @throws TransformerOptionsError for a name that means nothing, or a value of the wrong type */
 export function readOptions(config: object): TransformOptions {
   const given = config as Record<string, unknown>;
   for (const name of Object.keys(given)) {
     if (ours.includes(name) || foreign.includes(name)) continue;
     if (misplaced.includes(name)) {
       if (!given[name]) continue;
-      throw new TypeError(`stepmark/transformer has to run before TypeScript's own transformers: remove "${name}"`);
+      throw new TransformerOptionsError(
+        "stepmark/transformer has to run before TypeScript's own transformers",
+        `In the plugin's entry in tsconfig.json remove "${name}".`,
+      );
     }
-    throw new TypeError(`stepmark/transformer has no option "${name}"; its options are ${ours.join(", ")}`);
+    throw new TransformerOptionsError(
+      `stepmark/transformer has no option ${JSON.stringify(name)}; its options are ${ours.join(", ")}`,
+      "Correct the plugin's entry in tsconfig.json.",
+    );
   }
   const { include, root } = given;
   if (include !== undefined && !(Array.isArray(include) && include.every((entry) => typeof entry === "string"))) {
-    throw new TypeError(`stepmark/transformer: "include" has to be a list of paths or globs`);
+    throw new TransformerOptionsError(
+      `stepmark/transformer: "include" has to be a list of paths or globs, not ${JSON.stringify(include)}`,
+      'For instance `"include": ["src/flows/**"]`.',
+    );
   }
   if (root !== undefined && typeof root !== "string") {
-    throw new TypeError(`stepmark/transformer: "root" has to be a path`);
+    throw new TransformerOptionsError(
+      `stepmark/transformer: "root" has to be a path, not ${JSON.stringify(root)}`,
+      "Leave it out for the folder of the tsconfig.",
+    );
   }
   return given;
 }

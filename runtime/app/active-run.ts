@@ -1,57 +1,86 @@
 /** A run that this process drives. */
-import { RunCancelledError } from "../errors.js";
+import { RunCancelledError, RunNotFoundError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { Ending } from "../run/ending.js";
 import type { Execution } from "../run/execution.js";
-import type { Store } from "../stores/store.js";
-import { decodedOnAccess, EventHub, entryEvent, type RunEvent, type RunEventType } from "./events.js";
+import { storeFailure } from "../run/refusals.js";
+import type { RunRecord, Store } from "../stores/store.js";
+import { decoded } from "./decoded.js";
+import { type EventFeed, EventStream, pageSize, type Reader } from "./event-stream.js";
+import { brokenOff, type EventOptions, endEvent, type RunEvent, startEvent, waitingEvent } from "./events.js";
+import { JournalTail } from "./journal-tail.js";
 import type { RunSource } from "./run.js";
 import type { RunInfo } from "./run-info.js";
 
-export class ActiveRun implements RunSource {
-  execution!: Execution;
-  private ending: Ending | undefined;
-  private readonly hub = new EventHub();
-  private readonly watchers = new Set<() => void>();
-  private reported: RunEventType | undefined;
+export interface ActiveRunOptions {
+  id: string;
+  /** The ownership under which this process took the run over. */
+  fence: number;
+  store: Store;
+  codec: Codec;
+  /** Number of the last entry when this process took the run over. */
+  lastSeq: number;
+  now(): number;
+  readInfo(): Promise<RunInfo>;
+}
 
-  constructor(
-    readonly id: string,
-    private readonly store: Store,
-    private readonly codec: Codec,
-    private readonly now: () => number,
-    private readonly readInfo: () => Promise<RunInfo>,
-  ) {}
+export class ActiveRun implements RunSource, EventFeed {
+  execution!: Execution;
+  /** The last ownership under which this process drove the run. */
+  fence: number;
+  private ending: Ending | undefined;
+  private readonly watchers = new Set<() => void>();
+  /** Number of the last entry that is durable: listeners see no further, whatever the store may show. */
+  private lastSeq: number;
+  private readonly tail = new JournalTail();
+  /** Listeners that have had all there is and want more. */
+  private readonly readers = new Set<Reader>();
+  /** When the run came to wait, to be stalled or to its end. */
+  private since = 0;
+  private standing: "waiting" | "stalled" | undefined;
+  /** The run's record once it has ended. */
+  private record: Promise<RunRecord | undefined> | undefined;
+
+  constructor(private readonly options: ActiveRunOptions) {
+    this.lastSeq = options.lastSeq;
+    this.fence = options.fence;
+  }
+
+  get id(): string {
+    return this.options.id;
+  }
 
   /** Takes charge of an execution that is about to begin; `onEnd` runs once it has ended. */
   attach(execution: Execution, onEnd: () => void): void {
     this.execution = execution;
     void execution.ended.then((ending) => {
       this.ending = ending;
+      this.since = this.options.now();
       onEnd();
-      this.hub.publish(() => this.endEvent(ending));
-      this.hub.close();
       this.notify();
+      // What is left of a run that this process gave up may be all that a listener can still get.
+      if (ending.status !== "left") this.tail.clear();
     });
   }
 
   onEntry(entry: Entry): void {
-    this.reported = undefined;
-    this.hub.publish(() => entryEvent(this.id, entry, this.codec));
+    this.lastSeq = entry.seq;
+    this.tail.push(entry);
+    this.standing = undefined;
+    this.serveReaders();
   }
 
   onChange(): void {
-    const type = this.execution.waiting ? "run.waiting" : this.execution.stalled ? "run.stalled" : undefined;
-    if (type !== undefined && type !== this.reported)
-      this.hub.publish(() => ({ type, runId: this.id, time: this.now() }));
-    this.reported = type;
+    const standing = this.execution.waiting ? "waiting" : this.execution.stalled ? "stalled" : undefined;
+    if (standing !== this.standing) this.since = this.options.now();
+    this.standing = standing;
     this.notify();
   }
 
   result(): Promise<unknown> {
     return this.watch(() => {
-      if (this.ending) return { value: outcome(this.ending, this.id, this.codec) };
+      if (this.ending) return { value: outcome(this.ending, this.id, this.options.codec) };
       return this.execution.stalled ? { value: Promise.reject(this.execution.stalled) } : undefined;
     });
   }
@@ -59,33 +88,75 @@ export class ActiveRun implements RunSource {
   settled(): Promise<RunInfo> {
     return this.watch(() => {
       const settled = this.ending || this.execution.waiting || this.execution.stalled;
-      return settled ? { value: this.readInfo() } : undefined;
+      return settled ? { value: this.options.readInfo() } : undefined;
     });
   }
 
-  async *events(): AsyncIterableIterator<RunEvent> {
-    const { ending } = this;
-    const live = this.hub.listen();
-    let last = 0;
+  events(options?: EventOptions): AsyncIterableIterator<RunEvent, undefined> {
+    return new EventStream(this.id, this.options.codec, this, options);
+  }
+
+  request(reader: Reader): void {
+    const { position } = reader;
+    const recent = this.tail.after(position, pageSize);
+    if (position < 0) void this.begin(reader);
+    else if (recent.length > 0) reader.entries(recent);
+    else if (position < this.lastSeq) void this.readPage(reader);
+    else if (this.ending) void this.end(reader, this.ending);
+    else if (this.execution.stalled)
+      reader.event(brokenOff("run.stalled", this.id, this.since, this.execution.stalled), true);
+    else if (this.execution.waiting && !reader.toldWaiting) reader.event(waitingEvent(this.id, this.since), false);
+    else this.readers.add(reader);
+  }
+
+  withdraw(reader: Reader): void {
+    this.readers.delete(reader);
+  }
+
+  private async begin(reader: Reader): Promise<void> {
     try {
-      const run = await this.store.read(this.id);
-      yield { type: "run.started", runId: this.id, time: run?.createdAt ?? this.now() };
-      for (const entry of await this.store.entries(this.id)) {
-        last = entry.seq;
-        yield entryEvent(this.id, entry, this.codec);
-      }
-      if (ending) yield this.endEvent(ending);
-      else for await (const event of live) if (event.seq === undefined || event.seq > last) yield event;
-    } finally {
-      await live.return();
+      const run = await this.options.store.read(this.id);
+      if (run === undefined) throw new RunNotFoundError(this.id);
+      reader.event(startEvent(run), false);
+    } catch (error) {
+      this.failed(reader, error);
     }
   }
 
-  private endEvent(ending: Ending): RunEvent {
-    const event: RunEvent = { type: `run.${ending.status}`, runId: this.id, time: this.now() };
-    if (ending.status === "completed") decodedOnAccess(event, "value", () => this.codec.decode(ending.output));
-    if (ending.status === "failed" || ending.status === "left") decodedOnAccess(event, "error", () => ending.error);
-    return event;
+  /** The next entries for a reader that is behind. */
+  private async readPage(reader: Reader): Promise<void> {
+    try {
+      const found = await this.options.store.entries(this.id, reader.position, pageSize);
+      const entries = found.filter(({ seq }) => seq <= this.lastSeq).slice(0, pageSize);
+      if (entries.length === 0) throw new RunNotFoundError(this.id);
+      reader.entries(entries);
+    } catch (error) {
+      this.failed(reader, error);
+    }
+  }
+
+  private failed(reader: Reader, error: unknown): void {
+    // A store that was closed with the app has no more to tell.
+    if (this.ending?.status === "left") void this.end(reader, this.ending);
+    else reader.fail(storeFailure(this.id, error));
+  }
+
+  private async end(reader: Reader, ending: Ending): Promise<void> {
+    if (ending.status === "left") return reader.event(brokenOff("run.left", this.id, this.since, ending.error), true);
+    try {
+      this.record ??= this.options.store.read(this.id);
+      const run = await this.record;
+      if (run === undefined) throw new RunNotFoundError(this.id);
+      // Another process may have taken the failed run on since.
+      const event =
+        ending.status === "failed" && run.status !== "failed"
+          ? brokenOff("run.failed", this.id, this.since, ending.error)
+          : endEvent(run, this.options.codec)!;
+      reader.event(event, true);
+    } catch (error) {
+      this.record = undefined;
+      reader.fail(storeFailure(this.id, error));
+    }
   }
 
   /** Waits until `look` finds something; it is asked at once and after every change. */
@@ -104,16 +175,23 @@ export class ActiveRun implements RunSource {
 
   private notify(): void {
     for (const check of [...this.watchers]) check();
+    this.serveReaders();
+  }
+
+  private serveReaders(): void {
+    const readers = [...this.readers];
+    this.readers.clear();
+    for (const reader of readers) this.request(reader);
   }
 }
 
-function outcome(ending: Ending, id: string, codec: Codec): Promise<unknown> {
+async function outcome(ending: Ending, id: string, codec: Codec): Promise<unknown> {
   switch (ending.status) {
     case "completed":
-      return Promise.resolve(codec.decode(ending.output));
+      return decoded(codec, ending.output, { runId: id });
     case "cancelled":
-      return Promise.reject(new RunCancelledError(id));
+      throw new RunCancelledError(id);
     default:
-      return Promise.reject(ending.error);
+      throw ending.error;
   }
 }

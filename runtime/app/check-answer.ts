@@ -1,4 +1,4 @@
-/** Whether a run can take an answer. */
+/** Whether a run can take an answer, and which wait it is for. */
 import { AnswerError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
@@ -8,6 +8,8 @@ import type { RunInfo } from "./run-info.js";
 /**
  * @param target key or name of the wait
  * @param queued targets of answers that no wait has used yet
+ * @returns what the answer is to be addressed to: the key of the open wait, so that no other wait of that name can ever
+ *   take it; the name itself if no wait of that name has been opened yet
  * @throws AnswerError that lists what is open
  */
 export function checkAnswer(
@@ -16,12 +18,16 @@ export function checkAnswer(
   info: RunInfo,
   entries: readonly Entry[],
   queued: ReadonlySet<string>,
-): void {
+): string {
   const place = { runId: run.id };
   const open = info.waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none";
   const cure = `Open now: ${open}.`;
   if (run.status !== "running" && run.status !== "waiting") {
-    throw new AnswerError(`The run is ${run.status} and takes no answers`, "Nothing waits any more.", place);
+    throw new AnswerError(
+      `The run is ${run.status} and takes no answers`,
+      "Nothing waits any more: `app.get(id)` tells how it ended.",
+      place,
+    );
   }
   const byKey = info.waits.find(({ key }) => key === target);
   const byName = info.waits.filter(({ name }) => name === target);
@@ -36,7 +42,7 @@ export function checkAnswer(
   if (wait !== undefined) {
     if (queued.has(wait.key) || queued.has(wait.name))
       throw new AnswerError(`The wait ${JSON.stringify(wait.name)} has been answered already`, cure, place);
-    return;
+    return wait.key;
   }
   const answered = entries.some(
     ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
@@ -44,4 +50,5 @@ export function checkAnswer(
   if (answered) throw new AnswerError(`The wait ${JSON.stringify(target)} has been answered already`, cure, place);
   if (target.startsWith(`${escapePart(run.workflow)}/`))
     throw new AnswerError(`No open wait has the key ${target}`, cure, place);
+  return target;
 }

@@ -1,44 +1,97 @@
-/** A run's events: its journal entries as they become durable, and how it ends. */
+/** A run's events: what its journal holds, entry by entry, and how the run stands. */
 import type { Codec } from "../journal/codec.js";
 import type { Entry, EntryKind, EntryState } from "../journal/entry.js";
+import type { RunRecord } from "../stores/store.js";
+import { decoded } from "./decoded.js";
 
-export type RunEventType =
-  | "step.attempted"
-  | "step.completed"
-  | "step.failed"
-  | "wait.opened"
-  | "wait.answered"
-  | "timer.set"
-  | "timer.fired"
-  | "value.recorded"
-  | "run.started"
-  | "run.waiting"
-  | "run.stalled"
-  | "run.completed"
-  | "run.failed"
-  | "run.cancelled"
-  | "run.left";
-
-export interface RunEvent {
-  type: RunEventType;
-  runId: string;
-  /** Milliseconds since the epoch. */
-  time: number;
-  /** Position in the journal, for events of entries. */
-  seq?: number;
+/** What every event of a journal entry tells. */
+interface OfEntry {
+  /** Position in the journal, from 1, without gaps. */
+  seq: number;
   /** Replay key. */
-  key?: string;
-  /** `file:line` of the call. */
-  at?: string;
-  attempt?: number;
-  /** Name of a wait. */
-  name?: string;
-  /** Milliseconds since the epoch: when the body started. */
-  startedAt?: number;
-  /** The recorded value, the payload of an open wait, or the run's output. Decoded on access. */
-  readonly value?: unknown;
-  /** The recorded error, or the run's. Decoded on access. */
-  readonly error?: unknown;
+  key: string;
+  /** `file:line` of the call; undefined for a call that is known by an explicit key alone. */
+  at: string | undefined;
+  /** 1 for the first. */
+  attempt: number;
+  /** Milliseconds since the epoch: when the body started, or the wait or timer was opened. */
+  startedAt: number;
+}
+
+/** A recorded value, decoded anew each time it is read, and not enumerable: `JSON.stringify` leaves it out. */
+interface WithValue {
+  /** @throws DecodeError */
+  readonly value: unknown;
+}
+
+/** A recorded error, like `value`. */
+interface WithError {
+  /** @throws DecodeError */
+  readonly error: unknown;
+}
+
+interface WithDue {
+  /** Milliseconds since the epoch. */
+  due: number;
+}
+
+/** What each type of event tells besides `type`, `runId` and `time`. */
+export interface RunEventFields {
+  /** A body is about to run; only of steps with `retries`. */
+  "step.attempted": OfEntry;
+  "step.completed": OfEntry & WithValue;
+  /** A step has failed for good. */
+  "step.failed": OfEntry & WithError;
+  /** `value` is the payload. */
+  "wait.opened": OfEntry & WithValue & { name: string };
+  "wait.answered": OfEntry & WithValue & { name: string };
+  "timer.set": OfEntry & WithDue;
+  "timer.fired": OfEntry & WithDue;
+  /** `now`, `random`, `uuid`. */
+  "value.recorded": OfEntry & WithValue;
+  "run.started": { workflow: string };
+  /** The run goes on when an answer or a timer comes. */
+  "run.waiting": object;
+  "run.stalled": WithError;
+  /** `value` is the output. */
+  "run.completed": WithValue;
+  "run.failed": WithError;
+  "run.cancelled": object;
+  /** This process has stopped driving, or following, a run that has not ended: `error` tells why. */
+  "run.left": WithError;
+}
+
+export type RunEventType = keyof RunEventFields;
+
+/** The fields that some events have, so that they can be read of any event: undefined where they do not apply. */
+interface Absent {
+  seq?: undefined;
+  key?: undefined;
+  at?: undefined;
+  attempt?: undefined;
+  startedAt?: undefined;
+  name?: undefined;
+  due?: undefined;
+  workflow?: undefined;
+  value?: undefined;
+  error?: undefined;
+}
+
+/** An event of one type. */
+export type RunEventOf<Type extends RunEventType> = {
+  type: Type;
+  runId: string;
+  /** Milliseconds since the epoch: when it happened. */
+  time: number;
+} & RunEventFields[Type] &
+  Omit<Absent, keyof RunEventFields[Type]>;
+
+/** An event, to be told apart by `type`. */
+export type RunEvent = { [Type in RunEventType]: RunEventOf<Type> }[RunEventType];
+
+export interface EventOptions {
+  /** Go on after the event with this `seq`. Default 0: from the start. */
+  after?: number;
 }
 
 const types: Record<EntryKind, Partial<Record<EntryState, RunEventType>>> = {
@@ -49,86 +102,45 @@ const types: Record<EntryKind, Partial<Record<EntryState, RunEventType>>> = {
 };
 
 export function entryEvent(runId: string, entry: Entry, codec: Codec): RunEvent {
-  const event: RunEvent = {
-    type: types[entry.kind][entry.state]!,
-    runId,
-    time: entry.endedAt,
-    seq: entry.seq,
-    key: entry.key,
-    at: entry.site && `${entry.site.module}:${entry.site.line}`,
-    attempt: entry.attempt,
-    startedAt: entry.startedAt,
-  };
-  if (entry.name !== undefined) event.name = entry.name;
-  const { value } = entry;
-  if (value !== undefined)
-    decodedOnAccess(event, entry.state === "failed" ? "error" : "value", () => codec.decode(value));
+  const { kind, state, key, seq, site, attempt, startedAt, endedAt, name, due, value } = entry;
+  const at = site && `${site.module}:${site.line}`;
+  const event = { type: types[kind][state]!, runId, time: endedAt, seq, key, at, attempt, startedAt } as RunEvent;
+  if (name !== undefined) Object.assign(event, { name });
+  if (due !== undefined) Object.assign(event, { due });
+  if (value !== undefined && kind !== "timer")
+    onAccess(event, state === "failed" ? "error" : "value", () => decoded(codec, value, { runId, key, at }));
   return event;
 }
 
-export function decodedOnAccess(event: RunEvent, field: "value" | "error", decode: () => unknown): void {
-  Object.defineProperty(event, field, { get: decode, enumerable: false });
+export function startEvent({ id, workflow, createdAt }: RunRecord): RunEvent {
+  return { type: "run.started", runId: id, time: createdAt, workflow };
 }
 
-/** Where a run's events are put; each listener has a queue of its own, so that a slow one holds up nobody. */
-export class EventHub {
-  private readonly listeners = new Set<Listener>();
-  private closed = false;
-
-  /** @param make called only if somebody listens */
-  publish(make: () => RunEvent): void {
-    if (this.listeners.size === 0) return;
-    const event = make();
-    for (const listener of this.listeners) listener.put(event);
-  }
-
-  close(): void {
-    this.closed = true;
-    for (const listener of this.listeners) listener.end();
-  }
-
-  /** Events from now on; ends when the hub closes. */
-  listen(): Listener {
-    const listener = new Listener(() => this.listeners.delete(listener));
-    if (this.closed) listener.end();
-    else this.listeners.add(listener);
-    return listener;
-  }
+export function waitingEvent(runId: string, time: number): RunEvent {
+  return { type: "run.waiting", runId, time };
 }
 
-export class Listener implements AsyncIterableIterator<RunEvent, undefined> {
-  private readonly queue: RunEvent[] = [];
-  private readonly pending: Array<(result: IteratorResult<RunEvent, undefined>) => void> = [];
-  private over = false;
+/** How a run has ended according to its record; undefined while it has not. */
+export function endEvent({ id, status, output, error, updatedAt }: RunRecord, codec: Codec): RunEvent | undefined {
+  if (status === "running" || status === "waiting") return undefined;
+  const event = { type: `run.${status}`, runId: id, time: updatedAt } as RunEvent;
+  if (output !== undefined) onAccess(event, "value", () => decoded(codec, output, { runId: id }));
+  if (error !== undefined) onAccess(event, "error", () => decoded(codec, error, { runId: id }));
+  return event;
+}
 
-  constructor(private readonly leave: () => void) {}
+/** The end of what this process can tell of a run that goes on elsewhere, or later. */
+export function brokenOff(
+  type: "run.stalled" | "run.left" | "run.failed",
+  runId: string,
+  time: number,
+  error: unknown,
+): RunEvent {
+  const event = { type, runId, time } as RunEvent;
+  onAccess(event, "error", () => error);
+  return event;
+}
 
-  put(event: RunEvent): void {
-    const waiting = this.pending.shift();
-    if (waiting) waiting({ value: event, done: false });
-    else this.queue.push(event);
-  }
-
-  end(): void {
-    this.over = true;
-    for (const waiting of this.pending.splice(0)) waiting({ value: undefined, done: true });
-  }
-
-  next(): Promise<IteratorResult<RunEvent, undefined>> {
-    const event = this.queue.shift();
-    if (event !== undefined) return Promise.resolve({ value: event, done: false });
-    if (this.over) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => this.pending.push(resolve));
-  }
-
-  return(): Promise<IteratorResult<RunEvent, undefined>> {
-    this.leave();
-    this.queue.length = 0;
-    this.end();
-    return Promise.resolve({ value: undefined, done: true });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
+function onAccess(event: RunEvent, field: "value" | "error", get: () => unknown): void {
+  Object.defineProperty(event, field, { get, enumerable: false });
 }

@@ -2,6 +2,7 @@
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { RunRecord, StoredStatus } from "../stores/store.js";
+import { setDecoded } from "./decoded.js";
 
 export type RunStatus = StoredStatus | "stalled";
 
@@ -10,6 +11,7 @@ export interface OpenWaitInfo {
   /** Replay key: the way to answer this very wait. */
   key: string;
   name: string;
+  /** Like `output` of `RunInfo`. */
   payload: unknown;
   /** `file:line` of the call. */
   at: string | undefined;
@@ -21,9 +23,9 @@ export interface RunInfo {
   id: string;
   workflow: string;
   status: RunStatus;
-  /** Output of a completed run. */
+  /** Output of a completed run. Reading it throws DecodeError if this app's codec cannot. */
   output?: unknown;
-  /** Error of a failed run. */
+  /** Error of a failed run. Like `output`. */
   error?: unknown;
   waits: OpenWaitInfo[];
   /** Keys of recorded calls that nobody had asked for when the run last ended. */
@@ -40,18 +42,18 @@ export function runInfo(run: RunRecord, entries: readonly Entry[], codec: Codec)
     id: run.id,
     workflow: run.workflow,
     status: run.status,
-    waits: run.status === "running" || run.status === "waiting" ? openWaits(entries, codec) : [],
+    waits: run.status === "running" || run.status === "waiting" ? openWaits(run.id, entries, codec) : [],
     orphans: run.orphans ?? [],
     edited: run.edited ?? [],
     createdAt: run.createdAt,
     updatedAt: run.updatedAt,
   };
-  if (run.output !== undefined) info.output = codec.decode(run.output);
-  if (run.error !== undefined) info.error = codec.decode(run.error);
+  if (run.output !== undefined) setDecoded(info, "output", codec, run.output, { runId: run.id });
+  if (run.error !== undefined) setDecoded(info, "error", codec, run.error, { runId: run.id });
   return info;
 }
 
-function openWaits(entries: readonly Entry[], codec: Codec): OpenWaitInfo[] {
+function openWaits(runId: string, entries: readonly Entry[], codec: Codec): OpenWaitInfo[] {
   const open = new Map<string, OpenWaitInfo>();
   for (const entry of entries) {
     if (entry.kind !== "wait") continue;
@@ -59,13 +61,11 @@ function openWaits(entries: readonly Entry[], codec: Codec): OpenWaitInfo[] {
       open.delete(entry.key);
       continue;
     }
-    open.set(entry.key, {
-      key: entry.key,
-      name: entry.name!,
-      payload: codec.decode(entry.value!),
-      at: entry.site && `${entry.site.module}:${entry.site.line}`,
-      since: entry.startedAt,
-    });
+    const { key } = entry;
+    const at = entry.site && `${entry.site.module}:${entry.site.line}`;
+    const wait: OpenWaitInfo = { key, name: entry.name!, payload: undefined, at, since: entry.startedAt };
+    setDecoded(wait, "payload", codec, entry.value!, { runId, key, at });
+    open.set(key, wait);
   }
   return [...open.values()];
 }

@@ -1,12 +1,12 @@
 /** A run as the application sees it. */
-import type { RunEvent } from "./events.js";
+import type { EventOptions, RunEvent } from "./events.js";
 import type { RunInfo } from "./run-info.js";
 
 /** Where a `Run` gets its news from: a run driven here, one that has ended, or one that another process drives. */
 export interface RunSource {
   result(): Promise<unknown>;
   settled(): Promise<RunInfo>;
-  events(): AsyncIterableIterator<RunEvent>;
+  events(options?: EventOptions): AsyncIterableIterator<RunEvent, undefined>;
 }
 
 export class Run<Output = unknown> {
@@ -31,8 +31,14 @@ export class Run<Output = unknown> {
     return this.source.settled();
   }
 
-  /** The run's events from its beginning, first those recorded, then live ones until it ends. Ordered, none before it is durable. */
-  events(): AsyncIterableIterator<RunEvent> {
-    return this.source.events();
+  /**
+   * The run's events, those recorded first, then live ones until this process has no more to tell: the run has ended, is
+   * stalled, or is no longer driven here. In order, none before it is durable. Each listener may take its time, and may
+   * be forgotten: it holds up nobody.
+   *
+   * @throws InvalidArgumentError for an `after` that is no position; from `next`: StoreError, RunNotFoundError
+   */
+  events(options?: EventOptions): AsyncIterableIterator<RunEvent, undefined> {
+    return this.source.events(options);
   }
 }

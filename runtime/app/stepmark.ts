@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import { type Duration, milliseconds } from "../calls/duration.js";
+import { checkName, isKeepable } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import {
@@ -13,10 +14,13 @@ import {
   RunOwnedError,
   ShutdownError,
   StaleOwnerError,
-  StepmarkError,
+  StoreError,
   UnknownWorkflowError,
 } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import { checkJournal } from "../journal/check-journal.js";
 import { type Codec, codec as makeCodec } from "../journal/codec.js";
+import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { Execution } from "../run/execution.js";
@@ -28,9 +32,12 @@ import { sqliteStore } from "../stores/sqlite.js";
 import type { Lease, ListFilter, Owner, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
 import { checkAnswer } from "./check-answer.js";
-import { Run } from "./run.js";
+import { decoded } from "./decoded.js";
+import type { EventOptions, RunEvent } from "./events.js";
+import { Run, type RunSource } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { StoredRun } from "./stored-run.js";
+import { Watch } from "./watch.js";
 
 export interface StepmarkOptions {
   /** Where runs are kept; default: a SQLite file at `./.stepmark/runs.db`. */
@@ -82,12 +89,15 @@ export class Stepmark {
   private readonly limits: { grace: number; stallAfter: number; drain: number };
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
+  /** Fences of runs that were left when the store failed, and that it holds for owned by this app. */
+  private readonly leftOwned = new Map<string, number>();
   /** Runs that are being claimed. */
   private readonly driven = new Map<string, Promise<Run<unknown>>>();
   /** The last answer to each run that is being given. */
   private readonly answering = new Map<string, Promise<void>>();
   private readonly owner: Owner = thisProcess(randomUUID());
   private readonly stopListening: () => void;
+  private readonly watch: Watch;
   private heartbeat: NodeJS.Timeout | undefined;
   private down = false;
 
@@ -103,6 +113,7 @@ export class Stepmark {
     this.ownsStore = store === undefined;
     this.clock = isolated(clock);
     this.codec = isolated(codec);
+    this.watch = new Watch(this.store);
     this.stopListening = this.store.onPost((id) => void this.active.get(id)?.execution.readInbox());
   }
 
@@ -118,12 +129,11 @@ export class Stepmark {
     this.checkUp();
     this.register(workflow);
     const id = options.id ?? randomUUID();
-    if (typeof id !== "string" || id === "")
-      throw new InvalidArgumentError("A run's id must be a non-empty string", "Leave it out for a random one.");
+    checkName("A run's id", id, "Leave it out for a random one.");
     const { created, run } = await this.store.create({
       id,
       workflow: workflow.workflowName,
-      input: this.codec.encode(input),
+      input: encoded(this.codec, input, { runId: id }),
       inputPrint: fingerprint([input]),
       scheme: KEY_SCHEME,
       createdAt: this.clock.now(),
@@ -156,19 +166,23 @@ export class Stepmark {
   /**
    * Resumes every run that a dead process left behind, and every waiting run that has an answer or a timer to go on
    * with. Runs of workflows that this app does not know are left alone.
+   *
+   * @throws the first error, if some runs could not be resumed; all others have been, and `resume(id)` returns them
    */
   async recover(): Promise<Run[]> {
     this.checkUp();
     const recovered: Run[] = [];
+    const failures: unknown[] = [];
     for (const run of await this.store.list({ status: ["running", "waiting"] })) {
       if (this.active.has(run.id) || !this.workflows.has(run.workflow)) continue;
       if (run.status === "waiting" && !(await this.hasNews(run.id))) continue;
       try {
         recovered.push(await this.drive(run.id, {}));
       } catch (error) {
-        if (!(error instanceof RunOwnedError)) throw error;
+        if (!(error instanceof RunOwnedError)) failures.push(error);
       }
     }
+    if (failures.length > 0) throw failures[0];
     return recovered;
   }
 
@@ -196,6 +210,16 @@ export class Stepmark {
   }
 
   /**
+   * A run's events, whatever its state and whoever drives it, without taking it over: as `run.events()` if this app drives
+   * it now, else as the store tells them. See `Run.events`.
+   *
+   * @throws InvalidArgumentError for an `after` that is no position; from `next`: StoreError, RunNotFoundError
+   */
+  events(id: string, options?: EventOptions): AsyncIterableIterator<RunEvent, undefined> {
+    return (this.active.get(id) ?? this.source(id)).events(options);
+  }
+
+  /**
    * Answers an open wait, by its replay key, or by its name if only one of that name is open. An answer to a wait
    * that has not been asked yet, given by name, is kept until it is.
    *
@@ -215,16 +239,19 @@ export class Stepmark {
 
   private async giveAnswer(id: string, nameOrKey: string, value: unknown): Promise<void> {
     const run = await this.read(id);
-    const encoded = this.codec.encode(value);
+    checkName("The name or key of a wait", nameOrKey);
+    const answer = encoded(this.codec, value, { runId: id });
+    // The inbox first: an answer that is taken out of it meanwhile is then among the entries.
+    const queued = new Set((await this.store.inbox(id)).map(({ target }) => target));
     const entries = await this.store.entries(id);
-    const inbox = await this.store.inbox(id);
-    checkAnswer(run, nameOrKey, runInfo(run, entries, this.codec), entries, new Set(inbox.map(({ target }) => target)));
-    await this.store.post(id, { target: nameOrKey, value: encoded, at: this.clock.now() });
+    const target = checkAnswer(run, nameOrKey, runInfo(run, entries, this.codec), entries, queued);
+    await this.store.post(id, { target, value: answer, at: this.clock.now() });
     await this.active.get(id)?.execution.readInbox();
   }
 
   /** Ends a run for good; bodies in flight are told and their outcomes are not recorded. */
   async cancel(id: string): Promise<void> {
+    await this.driven.get(id)?.catch(() => {});
     const active = this.active.get(id);
     if (active) return active.execution.cancel();
     const run = await this.read(id);
@@ -233,14 +260,26 @@ export class Stepmark {
     await this.store.append(id, fence, [], { status: "cancelled", release: true });
   }
 
-  /** Stops driving runs and gives them up; they stay resumable. Nothing is recorded for bodies that this interrupts. */
+  /**
+   * Stops driving runs and gives them up; they stay resumable. Nothing is recorded for bodies that this interrupts.
+   *
+   * @throws StoreError when all is over, if a run could not be given up: another process gets it once its lease has run out
+   */
   async shutdown(): Promise<void> {
     if (this.down) return;
     this.down = true;
     this.stopListening();
     clearInterval(this.heartbeat);
-    await Promise.all([...this.active.values()].map(({ id, execution }) => execution.leave(new ShutdownError(id))));
+    // What is being taken up gives itself up as soon as it owns its run.
+    await Promise.allSettled(this.driven.values());
+    const left = await Promise.allSettled(
+      [...this.active.values()].map(({ id, execution }) => execution.leave(new ShutdownError(id))),
+    );
+    await this.giveUpLeft();
+    this.watch.close();
     if (this.ownsStore) await this.store.close();
+    const failed = left.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
   private register(workflow: AnyWorkflow): void {
@@ -251,6 +290,8 @@ export class Stepmark {
 
   /** Goes on with a run; calls that come meanwhile get the same. */
   private drive<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
+    const active = this.active.get(id);
+    if (active) return Promise.resolve(new Run<O>(id, active));
     let driven = this.driven.get(id) as Promise<Run<O>> | undefined;
     if (driven === undefined) {
       driven = this.take<O>(id, options).finally(() => this.driven.delete(id));
@@ -260,27 +301,58 @@ export class Stepmark {
   }
 
   private async take<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
+    const before = await this.read(id);
+    const isFree = !before.owner || this.isFree(id, before.owner, before.leaseUntil ?? 0, this.clock.now());
+    // What this app cannot go on with is refused before anything is written, be it a claim.
+    const known = isFree ? await this.look(before) : undefined;
     const run = await this.claim(id);
     try {
-      return await this.begin(run, options);
+      // Deleted and made anew meanwhile, it is another run.
+      const isKnown = known !== undefined && run.createdAt === before.createdAt;
+      return await this.begin(run, isKnown ? known : await this.look(run), options);
     } catch (error) {
-      await this.store.append(id, run.fence, [], { release: true });
+      this.leftOwned.set(id, run.fence);
+      await this.giveUpLeft();
+      if (this.leftOwned.size > 0 && !this.down) this.keepLeases();
       throw error;
     }
   }
 
-  private async begin<O>(run: RunRecord, options: ResumeOptions): Promise<Run<O>> {
+  /** What a run holds that is to be gone on with. */
+  private async look(run: RunRecord): Promise<{ input: unknown; entries: Entry[] }> {
     const { id } = run;
-    const workflow = this.workflows.get(run.workflow);
-    if (workflow === undefined) throw new UnknownWorkflowError(run.workflow, [...this.workflows.keys()], { runId: id });
-    if (run.scheme !== KEY_SCHEME) {
-      throw new KeySchemeError(
-        `The run's keys were minted under key scheme ${run.scheme}; this version replays scheme ${KEY_SCHEME}`,
-        { runId: id },
-      );
-    }
-    const input = this.codec.decode(run.input);
+    this.workflowOf(run);
+    const input = decoded(this.codec, run.input, { runId: id });
     const entries = await this.store.entries(id);
+    checkJournal(id, entries);
+    return { input, entries };
+  }
+
+  private workflowOf({ id, workflow, scheme }: RunRecord): AnyWorkflow {
+    const found = this.workflows.get(workflow);
+    if (found === undefined) throw new UnknownWorkflowError(workflow, [...this.workflows.keys()], { runId: id });
+    if (scheme === KEY_SCHEME) return found;
+    throw new KeySchemeError(
+      `The run's keys were minted under key scheme ${scheme}; this version replays scheme ${KEY_SCHEME}`,
+      { runId: id },
+    );
+  }
+
+  private async begin<O>(
+    run: RunRecord,
+    { input, entries: known }: { input: unknown; entries: Entry[] },
+    options: ResumeOptions,
+  ): Promise<Run<O>> {
+    const { id } = run;
+    // It may have ended since somebody decided to go on with it.
+    if (run.status === "completed" || run.status === "cancelled") {
+      await this.store.append(id, run.fence, [], { release: true });
+      return this.stored(id);
+    }
+    const workflow = this.workflowOf(run);
+    // Whoever had the run before the claim may have written until then.
+    const entries = [...known, ...(await this.store.entries(id, known.length))];
+    checkJournal(id, entries);
     const culprits =
       options.retry === "all"
         ? entries.filter(({ state }) => state === "failed").map(({ key }) => key)
@@ -295,14 +367,18 @@ export class Stepmark {
         edited: null,
       });
     }
+    if (this.down) throw new ShutdownError(id);
     const rerun = withCauses(entries, culprits);
-    const active = new ActiveRun(
+    const record = arrange(entries, rerun);
+    const active = new ActiveRun({
       id,
-      this.store,
-      this.codec,
-      () => this.clock.now(),
-      () => this.get(id),
-    );
+      fence: run.fence,
+      store: this.store,
+      codec: this.codec,
+      lastSeq: record.lastSeq,
+      now: () => this.clock.now(),
+      readInfo: () => this.get(id),
+    });
     const execution = new Execution({
       id,
       workflow: run.workflow,
@@ -313,15 +389,21 @@ export class Stepmark {
       acceptEdits: options.accept === "edits",
       continueDivergence: options.divergence === "continue",
       fence: run.fence,
-      record: arrange(entries, rerun),
+      record,
       rerun,
-      reclaim: (fence) => this.reclaim(id, fence),
+      reclaim: async (fence) => {
+        active.fence = await this.reclaim(id, fence);
+        return active.fence;
+      },
       onEntry: (entry) => active.onEntry(entry),
       onChange: () => active.onChange(),
     });
     this.active.set(id, active);
     active.attach(execution, () => {
       if (this.active.get(id) === active) this.active.delete(id);
+    });
+    void execution.ended.then((ending) => {
+      if (ending.status === "left" && isA(ending.error, StoreError)) this.leftOwned.set(id, active.fence);
     });
     this.keepLeases();
     execution.begin(workflow.body as (input: unknown) => unknown, input);
@@ -330,10 +412,15 @@ export class Stepmark {
 
   private async claim(id: string): Promise<RunRecord> {
     const lease = this.lease();
-    const claim = await this.store.claim(id, this.owner, (owner, until) => isDead(owner, until, lease.now), lease);
+    const isFree = (owner: Owner, until: number): boolean => this.isFree(id, owner, until, lease.now);
+    const claim = await this.store.claim(id, this.owner, isFree, lease);
     if (claim.claimed) return claim.run;
-    const { host, pid } = claim.owner;
-    throw new RunOwnedError(`The run is driven by process ${pid} on ${host}, which is alive`, { runId: id });
+    throw new RunOwnedError(`The run is driven by ${describeOwner(claim.owner, this.owner)}`, { runId: id });
+  }
+
+  private isFree(id: string, owner: Owner, leaseUntil: number, now: number): boolean {
+    // What this app gave up without being able to say so, since the store had failed, is its to take again.
+    return owner.token === this.owner.token ? !this.active.has(id) : isDead(owner, leaseUntil, now);
   }
 
   /** Takes a run back after a pause, if nobody else had it meanwhile: what is in memory would be out of date. */
@@ -360,7 +447,12 @@ export class Stepmark {
   }
 
   private stored<O>(id: string): Run<O> {
-    return new Run<O>(id, new StoredRun(id, this.store, this.codec));
+    return new Run<O>(id, this.source(id));
+  }
+
+  /** What the store tells of a run. */
+  private source(id: string): RunSource {
+    return new StoredRun(id, this.store, this.codec, this.watch, () => this.clock.now());
   }
 
   private info(run: RunRecord, entries: readonly Entry[]): RunInfo {
@@ -370,7 +462,7 @@ export class Stepmark {
   }
 
   private async read(id: string): Promise<RunRecord> {
-    const run = await this.store.read(id);
+    const run = isKeepable(id) ? await this.store.read(id) : undefined;
     if (run === undefined) throw new RunNotFoundError(id);
     return run;
   }
@@ -390,7 +482,11 @@ export class Stepmark {
   }
 
   private keepLeases(): void {
-    this.heartbeat ??= setInterval(() => void this.renewLeases(), leaseTime / 3).unref();
+    this.heartbeat ??= setInterval(() => {
+      void this.renewLeases();
+      void this.giveUpLeft();
+      void this.noticeTakeovers();
+    }, leaseTime / 3).unref();
   }
 
   private async renewLeases(): Promise<void> {
@@ -403,13 +499,43 @@ export class Stepmark {
         const execution = this.active.get(id)?.execution;
         if (execution?.ownedFence === fences.get(id)) await execution?.leave(new StaleOwnerError(id));
       }
-    } catch (error) {
+    } catch {
       // The next append will tell; a lease that could not be renewed is no reason to stop before.
-      if (!(error instanceof StepmarkError)) throw error;
+    }
+  }
+
+  /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */
+  private async giveUpLeft(): Promise<void> {
+    for (const [id, fence] of [...this.leftOwned]) {
+      try {
+        await this.store.append(id, fence, [], { release: true });
+        this.leftOwned.delete(id);
+      } catch (error) {
+        // Taken over meanwhile, by this app or another one. A store that fails is asked again.
+        if (isA(error, StaleOwnerError)) this.leftOwned.delete(id);
+      }
+    }
+  }
+
+  /** Lets go of runs that were given up here while they waited and that another process has gone on with since. */
+  private async noticeTakeovers(): Promise<void> {
+    for (const [id, active] of [...this.active]) {
+      const { fence, execution } = active;
+      if (execution.ownedFence !== undefined) continue;
+      // A store that fails is found out by whoever needs it.
+      const run = await this.store.read(id).catch(() => undefined);
+      const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== this.owner.token;
+      if (takenOver && active.fence === fence) await execution.leave(new StaleOwnerError(id));
     }
   }
 
   private checkUp(): void {
     if (this.down) throw new InvalidArgumentError("This Stepmark was shut down", "Make a new one.");
   }
+}
+
+/** An owner in words. A host's name may be followed by what tells machines of one name apart. */
+function describeOwner({ host, pid }: Owner, here: Owner): string {
+  if (host === here.host && pid === here.pid) return "another `Stepmark` of this process";
+  return `process ${pid} on ${host.split("/")[0]}, which is alive`;
 }

@@ -1,6 +1,7 @@
 /** Durations as users write them. */
 import parse, { type StringValue } from "ms";
 import { InvalidArgumentError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 
 // Spelled out here, since the types of `ms` are not installed with this package.
 type Unit =
@@ -13,10 +14,12 @@ export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
 
 /** @returns milliseconds */
 export function milliseconds(duration: Duration, what: string): number {
-  const ms = typeof duration === "string" ? parse(duration as StringValue) : duration;
+  // Longer texts and empty ones make the parser throw an error of its own.
+  const spelt = typeof duration === "string" && duration.length > 0 && duration.length < 100;
+  const ms: unknown = spelt ? parse(duration as StringValue) : duration;
   if (typeof ms === "number" && ms >= 0 && !Number.isNaN(ms)) return ms;
   throw new InvalidArgumentError(
-    `${what} must be a duration, not ${JSON.stringify(duration) ?? String(duration)}`,
+    `${what} must be a duration, not ${shown(duration)}`,
     'Give milliseconds or text such as "2h" or "30s".',
   );
 }

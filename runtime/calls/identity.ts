@@ -1,5 +1,12 @@
 /** From a sited call to the run that it belongs to and its replay key. */
-import { AmbiguousScopeError, InvalidKeyError, NotTransformedError, OutsideRunError } from "../errors.js";
+import {
+  AmbiguousScopeError,
+  InvalidArgumentError,
+  InvalidKeyError,
+  NotTransformedError,
+  OutsideRunError,
+} from "../errors.js";
+import { shown } from "../journal/careful.js";
 import type { SiteRecord } from "../journal/entry.js";
 import type { Execution } from "../run/execution.js";
 import { extendChain } from "../scope/chain.js";
@@ -74,7 +81,7 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
 function identifyByKey(name: string, explicitKey: unknown): Identity | undefined {
   if (state.passThrough.getStore()) return undefined;
   const scope = currentScope();
-  if (explicitKey === undefined) throw new NotTransformedError(name, {});
+  if (explicitKey === undefined) throw new NotTransformedError(name, { runId: runIdOf(scope) });
   if (!scope?.run.open) throw new OutsideRunError(name);
   return {
     execution: scope.run as Execution,
@@ -97,13 +104,17 @@ function frameFor(at: CallSite, place: Place): Frame | undefined {
 
 function keyed(scope: Scope, anchor: string, key: unknown, at: string | undefined): string {
   if (typeof key !== "string" || key === "") {
-    throw new InvalidKeyError(
-      `A step's \`key\` must be a non-empty string, not ${JSON.stringify(key) ?? String(key)}`,
-      { at },
-    );
+    throw new InvalidKeyError(`A step's \`key\` must be a non-empty string, not ${shown(key)}`, {
+      runId: runIdOf(scope),
+      at,
+    });
   }
   const from = scope.within?.key ?? (scope.run as Execution).rootKey;
   return bound(`${from}/${anchor}#${escapePart(key)}`);
+}
+
+function runIdOf(scope: Scope | undefined): string | undefined {
+  return (scope?.run as Execution | undefined)?.id;
 }
 
 function siteRecord(module: ModuleTable, place: Place): SiteRecord {
@@ -117,11 +128,19 @@ function siteRecord(module: ModuleTable, place: Place): SiteRecord {
   };
 }
 
-/** Turns what `make` throws into a rejection, as an async function would, without putting a promise in between. */
-export function rejecting(make: () => Promise<unknown>): Promise<unknown> {
+/**
+ * Turns what `make` throws into a rejection, as an async function would, without putting a promise in between.
+ *
+ * @param at the call, for errors that cannot know it
+ */
+export function rejecting(make: (at: CallSite | undefined) => Promise<unknown>, at?: CallSite): Promise<unknown> {
   try {
-    return make();
+    return make(at);
   } catch (error) {
-    return Promise.reject(error);
+    if (!(error instanceof InvalidArgumentError) || at === undefined || error.at !== undefined)
+      return Promise.reject(error);
+    const { module, run } = at.frame;
+    const runId = (run as Execution | null)?.id ?? runIdOf(currentScope());
+    return Promise.reject(error.placed({ runId, at: module.places[at.index]!.at }));
   }
 }

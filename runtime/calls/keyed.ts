@@ -14,10 +14,13 @@ export function keyed<T>(items: Iterable<T>, by: (item: T, index: number) => str
   const keys = array.map((item, index) => String(by(item, index)));
   const seen = new Set<string>();
   for (const key of keys) {
-    if (key === "") throw new InvalidKeyError("An item of `keyed` has an empty key", {});
-    if (seen.has(key)) throw new InvalidKeyError(`Two items of \`keyed\` have the key ${JSON.stringify(key)}`, {});
+    if (key === "") throw new InvalidKeyError("An item of `keyed` has an empty key", {}, cure);
+    if (seen.has(key))
+      throw new InvalidKeyError(`Two items of \`keyed\` have the key ${JSON.stringify(key)}`, {}, cure);
     seen.add(key);
   }
   state.itemKeys.set(array, keys);
   return array;
 }
+
+const cure = "Let the second argument of `keyed` give each item a key of its own that is not empty.";

@@ -1,5 +1,6 @@
 /** `sleep`: a timer that outlives the process. */
 import { InvalidArgumentError } from "../errors.js";
+import { isA } from "../journal/careful.js";
 import type { Call } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
 import type { Frame, OutsideFrame } from "../scope/place.js";
@@ -26,7 +27,7 @@ export interface Sleep {
 
 export const sleep = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Sleep;
 
-sleep.at = (frame, index, path, _captures, ...args) => rejecting(() => call({ frame, index, path }, args));
+sleep.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at, args), { frame, index, path });
 
 function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
   const identity = identify("sleep", at, undefined);
@@ -66,7 +67,7 @@ function set(execution: Execution, call: Call, due: number, since: number): void
 const endOfTime = 8.64e15;
 
 function dueTime(until: unknown, now: number): number {
-  if (until instanceof Date) {
+  if (isA(until, Date)) {
     if (!Number.isNaN(until.getTime())) return until.getTime();
     throw new InvalidArgumentError("`sleep` was given an invalid Date", "Give a valid point in time.");
   }

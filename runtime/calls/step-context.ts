@@ -10,6 +10,13 @@ import { currentScope } from "../scope/place.js";
  */
 export function stepContext(): StepContext {
   const within = currentScope()?.within as RunningStep | null | undefined;
-  if (!within) throw new OutsideRunError("stepContext");
+  if (!within) {
+    throw new OutsideRunError(
+      "stepContext",
+      {},
+      "outside any step's body, so there is no step to tell of",
+      "Call it in the function that `step` is given, or in what that calls.",
+    );
+  }
   return within.context;
 }

@@ -2,6 +2,7 @@
 
 import { AsyncResource } from "node:async_hooks";
 import { InvalidArgumentError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type RetryPolicy, startBody } from "../run/step-body.js";
 import { Frame, type OutsideFrame } from "../scope/place.js";
@@ -50,7 +51,8 @@ type Body = (...args: unknown[]) => unknown;
  */
 export const step = ((...args: unknown[]) => rejecting(() => call(undefined, 0, args))) as Step;
 
-step.at = (frame, index, path, captures, ...args) => rejecting(() => call({ frame, index, path }, captures, args));
+step.at = (frame, index, path, captures, ...args) =>
+  rejecting((at) => call(at, captures, args), { frame, index, path });
 
 function call(at: CallSite | undefined, captures: Captures, given: unknown[]): Promise<unknown> {
   const { options, fn, args } = read(given);
@@ -100,7 +102,7 @@ function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined
   if (retries === undefined) return undefined;
   if (!Number.isInteger(retries) || retries < 0) {
     throw new InvalidArgumentError(
-      `\`retries\` must be a whole number from 0, not ${String(retries)}`,
+      `\`retries\` must be a whole number from 0, not ${shown(retries)}`,
       "Count the attempts after the first.",
     );
   }

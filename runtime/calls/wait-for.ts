@@ -1,8 +1,11 @@
 /** `waitFor`: a question that somebody outside the run answers, any time later. */
-import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { OutsideRunError } from "../errors.js";
+import { encoded } from "../journal/encoded.js";
+import { placeOf } from "../run/call.js";
 import type { Frame, OutsideFrame } from "../scope/place.js";
 import type { Captures, LoopPath } from "../scope/site-table.js";
 import { type CallSite, identify, rejecting } from "./identity.js";
+import { checkName } from "./name.js";
 
 export interface WaitOptions {
   /** Shown with the open wait, for whoever answers. */
@@ -24,16 +27,18 @@ export interface WaitFor {
 
 export const waitFor = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as WaitFor;
 
-waitFor.at = (frame, index, path, _captures, ...args) => rejecting(() => call({ frame, index, path }, args));
+waitFor.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at, args), { frame, index, path });
 
 function call(at: CallSite | undefined, [name, options]: unknown[]): Promise<unknown> {
-  if (typeof name !== "string" || name === "") {
-    throw new InvalidArgumentError("`waitFor` needs a name", 'Call `waitFor("name")`.');
-  }
+  checkName("The name of a wait", name, 'Call `waitFor("name")`.');
   const identity = identify("waitFor", at, undefined);
   if (identity === undefined) throw new OutsideRunError("waitFor");
   const { execution, key, chain, within, entry, record } = identity;
-  const payload = execution.codec.encode((options as WaitOptions | undefined)?.payload);
+  const payload = encoded(execution.codec, (options as WaitOptions | undefined)?.payload, {
+    runId: execution.id,
+    key,
+    at: placeOf(record),
+  });
   return execution.ask({
     kind: "wait",
     key,

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, OutsideRunError } from "../errors.js";
 import { inMark, openWorkflow } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
+import { checkName } from "./name.js";
 
 export interface Workflow<Input = unknown, Output = unknown> {
   /** Inside a run: runs the workflow inline, as a child scope named after it. */
@@ -23,11 +24,9 @@ export type AnyWorkflow = Workflow<any, unknown>;
 export function workflow<Output>(name: string, fn: () => Promise<Output>): Workflow<void, Output>;
 export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output>;
 export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output> {
-  if (typeof name !== "string" || name === "" || typeof fn !== "function") {
-    throw new InvalidArgumentError(
-      "`workflow` needs a name and a function",
-      'Call `workflow("name", async (input) => ...)`.',
-    );
+  checkName("A workflow's name", name, 'Call `workflow("name", async (input) => ...)`.');
+  if (typeof fn !== "function") {
+    throw new InvalidArgumentError("`workflow` needs a function", 'Call `workflow("name", async (input) => ...)`.');
   }
   const inline = async (input: Input): Promise<Output> => {
     if (state.passThrough.getStore()) return fn(input);

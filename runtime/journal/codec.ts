@@ -7,8 +7,9 @@
 import { Buffer } from "node:buffer";
 import { parse, stringify } from "devalue";
 import { DecodeError, InvalidArgumentError, SerialisationError } from "../errors.js";
+import { isA, shown, wordsOf } from "./careful.js";
 import { depthOf, leadsToItself } from "./flat.js";
-import { locate, wordsOf } from "./locate.js";
+import { locate, refusalWords } from "./locate.js";
 import { customPrefix, type Registry, registry, type TypeOptions } from "./registry.js";
 import { Damage, type Payload, tagged, UnknownTag } from "./tagged.js";
 
@@ -31,7 +32,7 @@ export interface Codec {
 }
 
 export interface CodecOptions extends TypeOptions {
-  /** Most bytes (UTF-8) that one value may take. Default: no limit. */
+  /** Most bytes (UTF-8) that one value may take, at least 2,000. Default: no limit. */
   maxBytes?: number;
 }
 
@@ -47,8 +48,11 @@ export interface CodecOptions extends TypeOptions {
 export function codec(options: CodecOptions = {}): Codec {
   const known = registry(options);
   const maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
-  if (!(maxBytes > 0)) {
-    throw new InvalidArgumentError(`maxBytes is ${String(options.maxBytes)}`, "Give a number of bytes above zero.");
+  if (!(maxBytes >= leastBytes)) {
+    throw new InvalidArgumentError(
+      `maxBytes is ${shown(options.maxBytes)}`,
+      `Give a number of bytes, at least ${leastBytes}: an error must find room to be told.`,
+    );
   }
   return {
     encode(value) {
@@ -61,6 +65,8 @@ export function codec(options: CodecOptions = {}): Codec {
     decode: (text) => decode(text, known),
   };
 }
+
+const leastBytes = 2_000;
 
 /**
  * Most levels of nesting. devalue recurses, and how deep it can go depends on what the engine has optimised so far: a
@@ -105,13 +111,13 @@ const loneSurrogate = /[\uD800-\uDFFF]/gu;
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16)}`;
 
 function refusal(value: unknown, known: Registry, error: unknown): SerialisationError {
-  if (error instanceof RangeError && /call stack/i.test(error.message)) return tooDeep();
-  if (error instanceof RangeError && /string length/i.test(error.message)) {
+  if (isA(error, RangeError) && /call stack/i.test(error.message)) return tooDeep();
+  if (isA(error, RangeError) && /string length/i.test(error.message)) {
     return new SerialisationError("The value is too large for one text", "$", { cause: error });
   }
   const found = locate(value, known);
   const reason = found?.reason ?? error;
-  return new SerialisationError(wordsOf(reason), found?.path ?? "$", { cause: reason });
+  return new SerialisationError(refusalWords(reason), found?.path ?? "$", { cause: reason });
 }
 
 function tooDeep(): SerialisationError {
@@ -159,8 +165,8 @@ function reviver(known: Registry): (payload: unknown) => unknown {
 }
 
 function unreadable(error: unknown): DecodeError {
-  if (error instanceof UnknownTag) return unknownType(error);
-  const words = error instanceof Error ? error.message : String(error);
+  if (isA(error, UnknownTag)) return unknownType(error);
+  const words = wordsOf(error);
   const foreign = /^Unknown type (.+)$/.exec(words);
   return new DecodeError(
     foreign

@@ -57,8 +57,12 @@ export interface Entry {
   /** Milliseconds since the epoch. */
   startedAt: number;
   endedAt: number;
-  /** Modules (path, text fingerprint) that contributed to the run for the first time with this entry. */
-  modules?: Array<[path: string, text: string]>;
+  /** Modules that contributed to the run for the first time with this entry, each with its sites. */
+  modules?: Array<
+    [path: string, text: string, sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>]
+  >;
+  /** Version of the entry and its value, if it is not 1; see `check-journal.ts`. */
+  format?: number;
   /** On a run's first entry: the workflow function's module and container, joined by `#`. */
   root?: string;
 }

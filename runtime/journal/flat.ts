@@ -36,7 +36,8 @@ function reaches(flat: readonly unknown[], from: number, goal: number): boolean 
     if (at === goal) return true;
     if (seen.has(at)) continue;
     seen.add(at);
-    stack.push(...references(flat[at]));
+    // Not spread: an argument list has less room than an array.
+    for (const child of references(flat[at])) stack.push(child);
   }
   return false;
 }

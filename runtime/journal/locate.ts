@@ -1,4 +1,5 @@
 /** Finds the place in a value that cannot be recorded. A second, slow walk: only taken when the first has failed. */
+import { isA, wordsOf } from "./careful.js";
 import { builtinOf, isViewName } from "./prototypes.js";
 import type { Registry } from "./registry.js";
 import { type Payload, Refusal, tagged } from "./tagged.js";
@@ -27,7 +28,8 @@ export function locate(root: unknown, registry: Registry): { path: string; reaso
         parent = node;
         return child;
       });
-      stack.push(...found.reverse());
+      // Not spread: an argument list has less room than an array.
+      for (const child of found.reverse()) stack.push(child);
     } catch (reason) {
       return { path: pathOf(parent), reason };
     }
@@ -86,7 +88,7 @@ function pathOf(node: Node): string {
 }
 
 /** The refusal's words for a message. */
-export function wordsOf(reason: unknown): string {
-  if (reason instanceof Refusal) return `Cannot record ${reason.message}`;
-  return `Cannot record a value that fails to be read (${reason instanceof Error ? reason.message : String(reason)})`;
+export function refusalWords(reason: unknown): string {
+  if (isA(reason, Refusal)) return `Cannot record ${reason.message}`;
+  return `Cannot record a value that fails to be read (${wordsOf(reason)})`;
 }

@@ -70,6 +70,7 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
       return taggedRegExp(value as RegExp);
     case "ArrayBuffer":
       if ((value as { resizable?: boolean }).resizable) throw new Refusal("a resizable ArrayBuffer");
+      if (isDetached(value as ArrayBuffer)) throw new Refusal("a detached ArrayBuffer");
       break;
     case "String":
       refuseSymbols(value);
@@ -84,6 +85,16 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
   // The keys of a view are its elements: listing them would cost more than the value.
   if (!isViewName(builtin) && Object.keys(value).length > 0) throw new Refusal(`a ${builtin} with own properties`);
   return undefined;
+}
+
+function isDetached(buffer: ArrayBuffer): boolean {
+  if (buffer.byteLength > 0) return false;
+  try {
+    new Uint8Array(buffer);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function taggedPlain(value: object, isNull: boolean): Payload | undefined {

@@ -24,7 +24,7 @@ export function whereabouts(root: string | undefined, module: ModuleTable, place
 }
 
 /** A container as it is below the workflow's own function, if it is there. */
-function relative(root: string | undefined, module: string, container: string): string {
+export function relative(root: string | undefined, module: string, container: string): string {
   const own = splitRoot(root);
   if (own === undefined || own.module !== module || !isWithin(container, own.container)) return container;
   return `^${container.slice(own.container.length)}`;
@@ -80,7 +80,8 @@ export class Build {
   }
 }
 
-function isWithin(container: string, outer: string): boolean {
+/** Whether a container is another, or a function inside that. */
+export function isWithin(container: string, outer: string): boolean {
   return container === outer || container.startsWith(`${outer}>`);
 }
 

@@ -8,6 +8,7 @@ import type { Call } from "./call.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
+import { byText, isShifted, type SitesByText, sitesOf, standingOf } from "./shifts.js";
 
 /** Recorded work that a call which wants to start may be, under another key. */
 export interface Suspicion {
@@ -18,6 +19,10 @@ export interface Suspicion {
 export class EditedCode {
   /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
   private unasked: RecordedCall[] | undefined;
+  private readonly builds = new Map<RecordedCall["build"], SitesByText>();
+  private now: SitesByText | undefined;
+  private loaded = 0;
+  private readonly shifts = new Map<string, boolean>();
 
   constructor(
     private readonly replay: Replay,
@@ -34,6 +39,45 @@ export class EditedCode {
   /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
   changedSince({ build }: RecordedCall): boolean {
     return this.rootChanged || anyChanged(build, this.modules);
+  }
+
+  /** Whether the edits may have put a call to where another one stood when its record was made. */
+  isShifted({ site, args, chain }: Call, recorded: RecordedCall): boolean {
+    if (chain === "" || site === undefined || recorded.site === undefined || !this.changedSince(recorded)) return false;
+    // Equal texts with equal arguments ask for the same, unless there is nothing that could tell them apart.
+    if (site.text === recorded.site.text && args !== "") return false;
+    const then = this.sitesThen(recorded.build);
+    if (then.size === 0) return false;
+    const now = this.sitesNow();
+    const before = standingOf(this.replay.record.root, recorded.site);
+    const after = standingOf(this.present.root, site);
+    const question = JSON.stringify([before, after]);
+    let shifted = this.shifts.get(question);
+    if (shifted === undefined) {
+      shifted = isShifted(then, now, before, after);
+      this.shifts.set(question, shifted);
+    }
+    return shifted;
+  }
+
+  private sitesThen(build: RecordedCall["build"]): SitesByText {
+    let sites = this.builds.get(build);
+    if (sites === undefined) {
+      const { record } = this.replay;
+      sites = byText([...build.values()].flatMap((text) => record.sites.get(text) ?? []));
+      this.builds.set(build, sites);
+    }
+    return sites;
+  }
+
+  /** Of all modules that are loaded by now. */
+  private sitesNow(): SitesByText {
+    if (this.now === undefined || this.modules.size !== this.loaded) {
+      this.loaded = this.modules.size;
+      this.now = byText([...this.modules.values()].flatMap((module) => sitesOf(this.present.root, module)));
+      this.shifts.clear();
+    }
+    return this.now;
   }
 
   /** Those of the calls that this build has no way to. */
@@ -67,6 +111,8 @@ export class EditedCode {
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
     if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
     if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
+    // With its text a call may have moved to another function.
+    if (recorded.site.text === site.text) return true;
     return isSameSite(recorded.site, this.replay.record.root, site, this.present.root);
   }
 }

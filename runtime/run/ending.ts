@@ -1,5 +1,7 @@
 /** How a run ends, here and in the store. */
+import type { ErrorPlace } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
+import { encoded } from "../journal/encoded.js";
 import type { RunChange } from "../stores/store.js";
 import { encodeError } from "./outcome.js";
 import { isOurs } from "./refusals.js";
@@ -18,25 +20,36 @@ export type Result = { ok: true; value: unknown } | { ok: false; error: unknown 
 /**
  * The end that a result brings about. An output that cannot be kept fails the run.
  *
+ * @param place tells the run
  * @param culpritsOf the keys of the failed calls that an error comes from
  */
 export function conclude(
   result: Result,
   codec: Codec,
+  place: ErrorPlace,
   culpritsOf: (error: unknown) => string[],
 ): { ending: Ending; change: RunChange } {
   try {
     if (!result.ok) throw result.error;
-    const output = codec.encode(result.value);
+    const output = encoded(codec, result.value, place);
     return {
       ending: { status: "completed", output },
       change: { status: "completed", output, error: null, culprits: null },
     };
   } catch (error) {
-    const encoded = encodeError(codec, error);
+    const text = encodeError(codec, error);
     return {
-      ending: { status: "failed", error: isOurs(error) ? error : codec.decode(encoded) },
-      change: { status: "failed", output: null, error: encoded, culprits: culpritsOf(error) },
+      ending: { status: "failed", error: isOurs(error) ? error : decodedError(codec, text) },
+      change: { status: "failed", output: null, error: text, culprits: culpritsOf(error) },
     };
+  }
+}
+
+/** The error as every later reader gets it; why it cannot be read, if a type of the user's does not let itself be. */
+function decodedError(codec: Codec, text: string): unknown {
+  try {
+    return codec.decode(text);
+  } catch (error) {
+    return error;
   }
 }

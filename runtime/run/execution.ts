@@ -35,6 +35,7 @@ import {
   notAHit,
   retiredSites,
   sameWorkElsewhere,
+  shiftedSite,
   stalled,
   storeFailure,
   unreadable,
@@ -85,6 +86,8 @@ export class Execution implements RunScope {
   private phase: Phase = "running";
   private ending!: (ending: Ending) => void;
   private result: Result | undefined;
+  /** Whether it is the runtime that ended the run. */
+  private refused = false;
   private readonly replay: Replay;
   private readonly present: PresentCode;
   private readonly code: EditedCode;
@@ -197,6 +200,7 @@ export class Execution implements RunScope {
   fatal(error: Error): void {
     if (this.phase !== "running" && this.phase !== "returning") return;
     this.result = { ok: false, error };
+    this.refused = true;
     this.fail();
   }
 
@@ -205,20 +209,30 @@ export class Execution implements RunScope {
     if (this.phase === "closed") return;
     this.abort.abort(new RunCancelledError(this.id));
     this.close();
-    await this.journal.settled;
-    await this.journal.change({ status: "cancelled", output: null, error: null, culprits: null, release: true });
+    try {
+      await this.journal.settled;
+      await this.journal.change({ status: "cancelled", output: null, error: null, culprits: null, release: true });
+    } catch (thrown) {
+      const error = storeFailure(this.id, thrown);
+      this.ending({ status: "left", error });
+      throw error;
+    }
     this.ending({ status: "cancelled" });
   }
 
   /** Stops driving the run and gives it up; what bodies in flight still do is not recorded. */
   async leave(error: Error = new ShutdownError(this.id)): Promise<void> {
     if (this.phase === "closed") return;
-    const { owned } = this.journal;
     this.abort.abort(error);
     this.close();
-    await this.journal.settled;
-    if (owned && !(error instanceof StaleOwnerError)) await this.journal.change({ release: true });
-    this.ending({ status: "left", error });
+    try {
+      await this.journal.settled;
+      if (this.journal.owned && !(error instanceof StaleOwnerError)) await this.journal.change({ release: true });
+    } catch (thrown) {
+      throw storeFailure(this.id, thrown);
+    } finally {
+      this.ending({ status: "left", error });
+    }
   }
 
   // --- what live calls use -----------------------------------------------------------------------------------------
@@ -239,6 +253,12 @@ export class Execution implements RunScope {
       else this.unseenFailures.delete(call.key);
       this.ready.push({ call, outcome });
     });
+  }
+
+  /** A call that has not come to its outcome, and will not in this process: nothing is written of it. */
+  abandoned(call: Call): void {
+    this.inFlight.delete(call.key);
+    this.wake();
   }
 
   /** The body of step `key` begins again. */
@@ -334,10 +354,14 @@ export class Execution implements RunScope {
     this.rest();
   }
 
-  /** What the workflow asked for before it returned is still done; after a failure nothing new starts, but for what bodies in flight need. */
+  /**
+   * What the workflow asked for before it returned is still done; after a failure nothing new starts, but for what bodies
+   * in flight need; after a refusal nothing at all.
+   */
   private mayStart(): boolean {
     if (this.wanted.length === 0) return false;
     if (this.phase === "failing") this.wanted = this.wanted.filter((call) => this.inFlightBody(call.within));
+    if (this.refused) return false;
     return this.phase !== "running" || !(this.replay.unfinished || this.isInDoubt());
   }
 
@@ -370,7 +394,11 @@ export class Execution implements RunScope {
   private rest(): void {
     if (this.journal.pending > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
     if (this.inFlight.size > 0) {
-      if (this.phase !== "failing" && this.wanted.length === 0 && this.bodiesAllAsk()) this.pause();
+      if (!this.bodiesAllAsk()) return;
+      if (this.refused) void this.finish();
+      else if (this.phase === "failing") return;
+      else if (this.wanted.length > 0) this.heldBack();
+      else this.pause();
     } else if (this.phase !== "running") {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
@@ -382,10 +410,10 @@ export class Execution implements RunScope {
     }
   }
 
-  /** Whether each body in flight has an open question, or a body inside it has. */
+  /** Whether each body in flight, or a body inside it, has an open question or a call that is held back. */
   private bodiesAllAsk(): boolean {
     const asking = new Set<string>();
-    for (const { call } of this.waits.open.values()) {
+    for (const call of [...[...this.waits.open.values()].map(({ call }) => call), ...this.wanted]) {
       let within = call.within;
       while (within !== null && !asking.has(within.key)) {
         asking.add(within.key);
@@ -489,15 +517,22 @@ export class Execution implements RunScope {
 
   private async finish(): Promise<void> {
     this.close();
-    const { change, ending } = conclude(this.result!, this.codec, (error) => [
-      ...new Set([...this.failures.heldBy(error), ...this.unseenFailures]),
-    ]);
+    const { change, ending } = conclude(this.result!, this.codec, { runId: this.id }, (error) =>
+      this.culpritsOf(error),
+    );
     try {
       await this.journal.change({ ...change, ...this.report(), release: true });
       this.ending(ending);
     } catch (error) {
       this.ending({ status: "left", error: storeFailure(this.id, error) });
     }
+  }
+
+  /** Keys of the calls that a resume is to run again, when the run fails with `error`. */
+  private culpritsOf(error: unknown): string[] {
+    // A refusal comes from no failed call, and leaves what was to be run again as it is.
+    if (this.refused) return [...this.options.rerun].filter((key) => this.unseenFailures.has(key));
+    return [...new Set([...this.failures.heldBy(error), ...this.unseenFailures])];
   }
 
   /** What the run's record says of the replay: entries that nobody asked for, calls answered although edited. */
@@ -566,7 +601,10 @@ export class Execution implements RunScope {
     if (entry === undefined) return true;
     const verdict = judge(entry, call, this.code.rootChanged, this.options.acceptEdits);
     if (!verdict.hit) this.fatal(notAHit(this.id, call, verdict));
-    else if (changedPlaces(call, entry, this.options.record)) {
+    else if (call.recorded !== undefined && this.code.isShifted(call, call.recorded)) {
+      this.fatal(shiftedSite(this.id, call, call.recorded));
+      return false;
+    } else if (changedPlaces(call, entry, this.options.record)) {
       this.fatal(enteredInAnotherOrder(this.id, call));
       return false;
     } else if (verdict.edited) this.edited.push(call.key);

@@ -1,4 +1,5 @@
 /** Which recorded failures an error holds: as itself, in `cause` or in `errors`. */
+import { isA } from "../journal/careful.js";
 
 export class DeliveredFailures {
   private readonly objects = new WeakMap<object, string>();
@@ -25,13 +26,22 @@ export class DeliveredFailures {
       seen.add(value);
       const key = this.objects.get(value);
       if (key !== undefined) found.add(key);
-      if (value instanceof Error) {
-        if ("cause" in value) pending.push(value.cause);
-        const { errors } = value as Partial<AggregateError>;
-        if (Array.isArray(errors)) pending.push(...errors);
-      }
+      // Not spread: an argument list has less room than an array.
+      if (isA(value, Error)) for (const part of partsOf(value)) pending.push(part);
     }
     return [...found];
+  }
+}
+
+function partsOf(error: Error): unknown[] {
+  try {
+    const { errors } = error as Partial<AggregateError>;
+    const parts: unknown[] = Array.isArray(errors) ? [...errors] : [];
+    if ("cause" in error) parts.push(error.cause);
+    return parts;
+  } catch {
+    // Its own getters threw.
+    return [];
   }
 }
 

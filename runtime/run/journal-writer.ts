@@ -45,9 +45,9 @@ export class JournalWriter {
     return this.owned ? this.fence : undefined;
   }
 
-  /** When all that was appended so far is durable or has failed. */
+  /** When all that was appended so far is durable or has failed, and a run that is being taken back has been. */
   get settled(): Promise<unknown> {
-    return this.last.catch(() => {});
+    return Promise.allSettled([this.last, this.reclaiming]);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Outcomes of bodies as they are kept: encoded at once, so that later changes to the value change nothing. */
+import { clipped, fieldOf, isA, kindOf, wordsOf } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
 
 export interface Outcome {
@@ -7,70 +8,75 @@ export interface Outcome {
   value: string;
 }
 
+/**
+ * An error as text; whatever was thrown, something is kept. What the codec refuses is told in a plainer form: without
+ * the sockets, requests and the like that errors drag along, then in a few words.
+ */
 export function encodeError(codec: Codec, error: unknown): string {
-  try {
-    return codec.encode(error);
-  } catch {
-    // Errors often drag sockets, requests and the like along. What matters of them is kept.
+  for (const form of [() => error, () => plainError(error, new Set(), 0)]) {
     try {
-      return codec.encode(plainError(error, new Set()));
-    } catch (fault) {
-      // Its own getters threw.
-      return codec.encode(new Error(`An error that cannot be read was thrown: ${String(fault)}`));
+      return codec.encode(form());
+    } catch {
+      // The next form is plainer.
     }
   }
+  return codec.encode(briefError(error));
 }
+
+/** How far down causes are kept of an error that is too deep to be kept whole. */
+const deepest = 100;
 
 const kept = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 
-function plainError(error: unknown, seen: Set<unknown>): unknown {
-  if (!(error instanceof Error)) return new Error(`A value that cannot be kept was thrown: ${describeValue(error)}`);
+function plainError(error: unknown, seen: Set<unknown>, depth: number): unknown {
+  if (!isA(error, Error)) return new Error(`A value that cannot be kept was thrown: ${kindOf(error)}`);
   if (seen.has(error)) return undefined;
   seen.add(error);
-  const Plain = error instanceof AggregateError ? AggregateError : builtIn(error);
-  const copy =
-    error instanceof AggregateError
-      ? new AggregateError(
-          error.errors.map((inner: unknown) => plainPart(inner, seen)),
-          error.message,
-        )
-      : new (Plain as ErrorConstructor)(error.message);
+  const message = wordsOf(error);
+  const part = (value: unknown): unknown => plainPart(value, seen, depth + 1);
+  const errors = isA(error, AggregateError) ? fieldOf(error, "errors") : undefined;
+  const copy = Array.isArray(errors) ? new AggregateError(errors.map(part), message) : new (builtIn(error))(message);
   for (const name of Object.keys(error)) {
     const value = fieldOf(error, name);
     if (value === null || kept.has(typeof value)) Object.defineProperty(copy, name, plain(value));
   }
-  if (copy.name !== error.name) Object.defineProperty(copy, "name", { ...plain(error.name), enumerable: false });
-  if (error.stack !== undefined) Object.defineProperty(copy, "stack", { ...plain(error.stack), enumerable: false });
+  for (const name of ["name", "stack"]) {
+    const value = fieldOf(error, name);
+    if (typeof value === "string" && value !== fieldOf(copy, name))
+      Object.defineProperty(copy, name, { ...plain(value), enumerable: false });
+  }
   if ("cause" in error)
-    Object.defineProperty(copy, "cause", { ...plain(plainPart(error.cause, seen)), enumerable: false });
+    Object.defineProperty(copy, "cause", { ...plain(part(fieldOf(error, "cause"))), enumerable: false });
   return copy;
 }
 
-/** A field, or undefined where a getter throws. */
-function fieldOf(error: Error, name: string): unknown {
-  try {
-    return (error as unknown as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
-  }
-}
-
-function plainPart(value: unknown, seen: Set<unknown>): unknown {
-  if (value instanceof Error) return plainError(value, seen);
-  return value === null || kept.has(typeof value) ? value : describeValue(value);
+function plainPart(value: unknown, seen: Set<unknown>, depth: number): unknown {
+  if (!isA(value, Error)) return value === null || kept.has(typeof value) ? value : kindOf(value);
+  if (depth < deepest) return plainError(value, seen, depth);
+  return `${clipped(wordsOf(value))} (what it holds is left out, more than ${deepest} levels down)`;
 }
 
 function plain(value: unknown): PropertyDescriptor {
   return { value, enumerable: true, writable: true, configurable: true };
 }
 
-function builtIn(error: Error): ErrorConstructor {
-  const found = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].find(
-    (type) => error instanceof type,
-  );
-  return found ?? Error;
+/** Its class, name and the beginning of its message: short enough for any limit. */
+function briefError(error: unknown): Error {
+  if (!isA(error, Error)) return withoutStack(new Error(`A value that cannot be kept was thrown: ${kindOf(error)}`));
+  const brief = new (builtIn(error))(`${clipped(wordsOf(error))} (the rest of this error cannot be kept)`);
+  const name = fieldOf(error, "name");
+  if (typeof name === "string") brief.name = clipped(name, 60);
+  return withoutStack(brief);
 }
 
-function describeValue(value: unknown): string {
-  return Object.prototype.toString.call(value);
+function withoutStack(error: Error): Error {
+  Reflect.deleteProperty(error, "stack");
+  return error;
+}
+
+function builtIn(error: Error): ErrorConstructor {
+  const found = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].find((type) =>
+    isA(error, type),
+  );
+  return found ?? Error;
 }

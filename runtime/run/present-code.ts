@@ -3,6 +3,7 @@ import type { Entry } from "../journal/entry.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
 import { rootOf, whereabouts } from "./build.js";
 import type { RunRecordView } from "./record.js";
+import { sitesOf } from "./shifts.js";
 
 export class PresentCode {
   /** The workflow's own function in this build. */
@@ -11,8 +12,8 @@ export class PresentCode {
   readonly paths = new Set<string>();
   private last: ModuleTable | undefined;
   private readonly known = new Map<Place, string>();
-  /** Texts of modules that the record does not know yet. */
-  private readonly news = new Map<string, string>();
+  /** Modules that the record does not know yet. */
+  private readonly news = new Map<string, ModuleTable>();
   private rootRecorded: boolean;
 
   constructor(private readonly record: RunRecordView) {
@@ -23,7 +24,7 @@ export class PresentCode {
     if (module === this.last) return;
     this.last = module;
     this.paths.add(module.path);
-    if (this.record.modules.get(module.path) !== module.text) this.news.set(module.path, module.text);
+    if (this.record.modules.get(module.path) !== module.text) this.news.set(module.path, module);
   }
 
   setRoot(module: ModuleTable, place: Place): void {
@@ -44,7 +45,7 @@ export class PresentCode {
   takeNews(): Pick<Entry, "modules" | "root"> {
     const said: Pick<Entry, "modules" | "root"> = {};
     if (this.news.size > 0) {
-      said.modules = [...this.news];
+      said.modules = [...this.news.values()].map((module) => [module.path, module.text, sitesOf(this.root, module)]);
       this.news.clear();
     }
     if (!this.rootRecorded) {

@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import type { Entry, SiteRecord } from "../journal/entry.js";
+import type { Standing } from "./shifts.js";
 
 /** All that is recorded of one call. */
 export interface RecordedCall {
@@ -35,6 +36,8 @@ export interface RunRecordView {
   lastSeq: number;
   /** Text fingerprint of each module that contributed, as last recorded. */
   modules: Map<string, string>;
+  /** The sites of each of them, by text fingerprint, in all builds. */
+  sites: Map<string, readonly Standing[]>;
   /** The workflow function that recorded the run. */
   root: string | undefined;
 }
@@ -45,10 +48,12 @@ export interface RunRecordView {
 export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): RunRecordView {
   const calls = new Map<string, RecordedCall>();
   let modules = new Map<string, string>();
+  const sites = new Map<string, readonly Standing[]>();
   let root: string | undefined;
   for (const entry of entries) {
     root ??= entry.root;
-    for (const [path, text] of entry.modules ?? []) {
+    for (const [path, text, standing] of entry.modules ?? []) {
+      if (standing !== undefined) sites.set(text, standing);
       // Another text: from here on an edited build recorded the run.
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
       modules.set(path, text);
@@ -75,7 +80,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
-  return { calls, timeline, lastSeq: entries.at(-1)?.seq ?? 0, modules, root };
+  return { calls, timeline, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root };
 }
 
 /**
@@ -103,7 +108,7 @@ export function withCauses(entries: readonly Entry[], culprits: Iterable<string>
   for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
     if (found.has(key)) continue;
     found.add(key);
-    pending.push(...(failures.get(key)?.causes ?? []));
+    for (const cause of failures.get(key)?.causes ?? []) pending.push(cause);
   }
   return found;
 }

@@ -11,6 +11,7 @@ import {
   type StepmarkError,
   StoreError,
 } from "../errors.js";
+import { fieldOf, isA, wordsOf } from "../journal/careful.js";
 import { describe, type Verdict } from "../journal/judge.js";
 import { type Call, type CallRequest, placeOf } from "./call.js";
 import type { RecordedCall } from "./record.js";
@@ -47,13 +48,20 @@ export function retiredSites(runId: string, calls: readonly RecordedCall[]): Ret
   const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);
   return new RetiredSiteError(
     `${calls.length} recorded call${calls.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
-    { runId, key: calls[0]!.key },
+    { runId, key: calls[0]!.key, at: placeOf(calls[0]!.site) },
   );
 }
 
 export function sameWorkElsewhere(runId: string, call: Call, recorded: RecordedCall): AmbiguousSiteError {
   return new AmbiguousSiteError(
     `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,
+    { runId, key: call.key, at: placeOf(call.site) },
+  );
+}
+
+export function shiftedSite(runId: string, call: Call, recorded: RecordedCall): AmbiguousSiteError {
+  return new AmbiguousSiteError(
+    `The code changed and calls have moved: ${describe(call.site)} stands where ${describe(recorded.site)} stood, whose recorded outcome it would get`,
     { runId, key: call.key, at: placeOf(call.site) },
   );
 }
@@ -67,8 +75,9 @@ export function anotherPath(runId: string, missing: RecordedCall, asking: Call):
 }
 
 export function unreadable(runId: string, call: Call, error: unknown): DecodeError {
+  if (error instanceof DecodeError) return error.placed({ runId, key: call.key, at: placeOf(call.site) });
   return new DecodeError(
-    `The recorded outcome cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    `The recorded outcome cannot be read: ${wordsOf(error)}`,
     "Resume the run with the code and the codec that recorded it.",
     { runId, key: call.key, at: placeOf(call.site), cause: error },
   );
@@ -84,11 +93,18 @@ export function stalled(runId: string): StalledError {
 /** What a store rejected with: an error of ours as it is, anything else as a StoreError. */
 export function storeFailure(runId: string, error: unknown): Error {
   if (isOurs(error)) return error;
-  const words = error instanceof Error ? error.message : String(error);
-  return new StoreError(`The store failed: ${words}`, { runId, cause: error });
+  return new StoreError(`The store failed: ${wordsOf(error)}`, { runId, cause: error });
 }
 
 /** Whether an error is one of the library's, of whichever copy of it. */
 export function isOurs(error: unknown): error is Error {
-  return error instanceof Error && typeof (error as { code?: unknown }).code === "string" && "runId" in error;
+  return isA(error, Error) && typeof fieldOf(error, "code") === "string" && hasField(error, "runId");
+}
+
+function hasField(error: Error, name: string): boolean {
+  try {
+    return name in error;
+  } catch {
+    return false;
+  }
 }

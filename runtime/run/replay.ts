@@ -13,10 +13,14 @@ export class Replay {
   /** Calls that were asked for and await delivery, lowest sequence first. */
   private readonly asked: Call[] = [];
   private cursor = 0;
+  /** Keys of recorded calls that a step's body made, by the step's key. */
+  private readonly inside = new Map<string, Set<string>>();
   /** Deliver what was asked for, whatever else the record holds. */
   lenient = false;
 
-  constructor(readonly record: RunRecordView) {}
+  constructor(readonly record: RunRecordView) {
+    for (const call of record.calls.values()) this.note(call);
+  }
 
   find(key: string): RecordedCall | undefined {
     return this.record.calls.get(key);
@@ -25,23 +29,33 @@ export class Replay {
   /** Adds the outcome of a call that a step's body made in this process. */
   learn(entry: Entry): void {
     const { calls } = this.record;
-    calls.set(entry.key, {
-      ...(calls.get(entry.key) ?? newRecordedCall(entry)),
-      outcome: entry,
-      seq: entry.seq,
-      asked: true,
-    });
+    const known = calls.get(entry.key) ?? newRecordedCall(entry);
+    const call = { ...known, outcome: entry, seq: entry.seq, asked: true };
+    calls.set(entry.key, call);
+    this.note(call);
+  }
+
+  private note({ key, within }: RecordedCall): void {
+    if (within === undefined) return;
+    const keys = this.inside.get(within);
+    if (keys === undefined) this.inside.set(within, new Set([key]));
+    else keys.add(key);
   }
 
   /** Nobody will ask for this call's outcome any more. */
   forget(key: string): void {
-    this.record.calls.delete(key);
+    const { calls } = this.record;
+    const within = calls.get(key)?.within;
+    if (within !== undefined) this.inside.get(within)?.delete(key);
+    calls.delete(key);
+    this.inside.delete(key);
   }
 
   /** Failures of calls that the body of step `outer` made, and of those below, are not used again. */
   forgetFailures(outer: string): void {
-    for (const [key, call] of this.record.calls) {
-      if (call.within !== outer || call.outcome?.state === "done") continue;
+    for (const key of this.inside.get(outer) ?? []) {
+      const call = this.record.calls.get(key)!;
+      if (call.outcome?.state === "done") continue;
       // Not changed in place: it may be in line for delivery to the attempt that is over.
       this.record.calls.set(key, { ...call, outcome: undefined });
       this.forgetFailures(key);

@@ -1,7 +1,10 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
 import type { AsyncResource } from "node:async_hooks";
 import { createHash } from "node:crypto";
-import { NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
+import { types } from "node:util";
+import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import { encoded } from "../journal/encoded.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type Site, StepBody } from "../scope/place.js";
 import { type Call, placeOf } from "./call.js";
@@ -60,7 +63,8 @@ function attempt(execution: Execution, call: Call, request: BodyRequest, number:
   if (retry === undefined) return run(execution, call, request, number);
   // Announced before the body starts, so that limits hold across crashes.
   if (number > retry.retries + 1) {
-    const error = new Error(`All ${retry.retries + 1} attempts were begun, and the process ended during the last one`);
+    const place = { runId: execution.id, key: call.key, at: placeOf(call.site) };
+    const error = new AttemptsUsedUpError(retry.retries + 1, place);
     return execution.finished(
       call,
       { state: "failed", value: encodeError(execution.codec, error) },
@@ -96,8 +100,10 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
     over = true;
     stopTimer?.();
     const details = { attempt: number, startedAt, endedAt: execution.clock.now() };
-    if (outcome.state === "failed" && mayRetry(execution, request, number, error)) {
+    if (outcome.state === "failed" && mayRetry(request, number, error)) {
       extent.over = true;
+      // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
+      if (execution.abort.signal.aborted) return execution.abandoned(call);
       let pause: number;
       try {
         pause = outsideRuns(() => request.retry!.delay(number));
@@ -105,21 +111,20 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
         // The user's own function may throw, or return what is no duration.
         return execution.finished(call, { state: "failed", value: encodeError(execution.codec, fault) }, details);
       }
-      execution.clock.after(pause, () => attempt(execution, call, request, number + 1));
-      return;
+      return pauseBefore(execution, call, pause, () => attempt(execution, call, request, number + 1));
     }
     extent.over = outcome.state === "failed";
     const causes = error === undefined ? [] : execution.failures.heldBy(error);
     execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
   };
   const succeed = (value: unknown): void => {
-    let encoded: string;
+    let text: string;
     try {
-      encoded = execution.codec.encode(value);
+      text = encoded(execution.codec, value, { runId: execution.id, key: call.key, at: placeOf(call.site) });
     } catch (error) {
-      return fail(located(error, execution.id, call));
+      return fail(error);
     }
-    end({ state: "done", value: encoded });
+    end({ state: "done", value: text });
   };
   const fail = (error: unknown): void => {
     if (over) return;
@@ -143,23 +148,33 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
     result = request.context.runInAsyncScope(() => inMark(body, () => request.fn(...request.args)));
     // A promise-like object of somebody else may do as it likes when it is asked.
-    if (!(result instanceof Promise) && isThenable(result)) result = Promise.resolve(result);
+    if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
+    // The value is encoded as the body's promise settles, before other code can change it. A promise may have a `then`
+    // of its own, which may fail as well.
+    if (types.isPromise(result)) return void result.then(succeed, fail);
   } catch (error) {
     return fail(error);
   }
-  // The value is encoded as the body's promise settles, before other code can change it.
-  if (result instanceof Promise) result.then(succeed, fail);
-  else succeed(result);
+  succeed(result);
 }
 
-function mayRetry(execution: Execution, { retry }: BodyRequest, number: number, error: unknown): boolean {
-  if (retry === undefined || number > retry.retries || execution.abort.signal.aborted) return false;
-  return !(error instanceof NonRetryableError || error instanceof SerialisationError);
+/** Waits for `ms` before `next`, unless the run comes to its end before. */
+function pauseBefore(execution: Execution, call: Call, ms: number, next: () => void): void {
+  const { signal } = execution.abort;
+  const giveUp = (): void => {
+    stop();
+    execution.abandoned(call);
+  };
+  const stop = execution.clock.after(ms, () => {
+    signal.removeEventListener("abort", giveUp);
+    next();
+  });
+  signal.addEventListener("abort", giveUp, { once: true });
 }
 
-function located(error: unknown, runId: string, call: Call): unknown {
-  if (!(error instanceof SerialisationError)) return error;
-  return error.placed({ runId, key: call.key, at: placeOf(call.site) });
+function mayRetry({ retry }: BodyRequest, number: number, error: unknown): boolean {
+  if (retry === undefined || number > retry.retries) return false;
+  return !(isA(error, NonRetryableError) || isA(error, SerialisationError));
 }
 
 function idempotencyKey(runId: string, key: string): string {

@@ -40,5 +40,11 @@ export function spellElement(element: PathElement): string {
 export function bound(key: string): string {
   if (key.length <= longest) return key;
   const digest = createHash("sha256").update(key).digest("hex").slice(0, 32);
-  return `#${digest}${key.slice(-tailLength)}`;
+  return `#${digest}${tailOf(key)}`;
+}
+
+/** The end of a key, without half a surrogate pair at its beginning. */
+function tailOf(key: string): string {
+  const first = key.charCodeAt(key.length - tailLength);
+  return key.slice(key.length - tailLength + (first >= 0xdc00 && first <= 0xdfff ? 1 : 0));
 }

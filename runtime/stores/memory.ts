@@ -87,9 +87,9 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         .map((run) => structuredClone(run));
     },
 
-    async entries(id: string, after = 0): Promise<Entry[]> {
+    async entries(id: string, after = 0, limit = Number.POSITIVE_INFINITY): Promise<Entry[]> {
       const entries = runs.get(id)?.entries ?? [];
-      return entries.slice(after).map((text) => JSON.parse(text) as Entry);
+      return entries.slice(after, after + limit).map((text) => JSON.parse(text) as Entry);
     },
 
     async claim(

@@ -1,13 +1,15 @@
 /** The SQLite store's tables: how a database file is made ready, and the statements that read and write it. */
-import { StoreError } from "../errors.js";
+import { NewerVersionError, StoreError } from "../errors.js";
+import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
 /** Kept in the file as `user_version`; goes up with each change to the tables. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
 // append to write, not a table and an index, and a run's entries lie together. The view shows what that hides, for people
-// who look into the file; unlike columns made from an entry it costs an append nothing.
+// who look into the file; unlike columns made from an entry it costs an append nothing. Entries, inputs, outputs, errors and
+// answers end in a seal.
 const schema = `
   CREATE TABLE runs (
     number INTEGER PRIMARY KEY,
@@ -34,9 +36,10 @@ const schema = `
     entry TEXT NOT NULL
   );
   CREATE VIEW journal AS
-    SELECT runs.id AS run, place & 0xFFFFFFFF AS seq, json_extract(entry, '$.key') AS key,
-      json_extract(entry, '$.kind') AS kind, json_extract(entry, '$.state') AS state, entry
-    FROM entries JOIN runs ON runs.number = place >> 32;
+    SELECT run, seq, json_extract(entry, '$.key') AS key, json_extract(entry, '$.kind') AS kind,
+      json_extract(entry, '$.state') AS state, entry
+    FROM (SELECT runs.id AS run, place & 0xFFFFFFFF AS seq, substr(entry, 1, length(entry) - ${sealLength}) AS entry
+      FROM entries JOIN runs ON runs.number = place >> 32);
   CREATE TABLE inbox (
     run INTEGER NOT NULL REFERENCES runs (number) ON DELETE CASCADE,
     number INTEGER NOT NULL,
@@ -58,16 +61,22 @@ export interface Settings {
 /**
  * Makes a connection ready: its settings, and the tables if the file is new.
  *
- * @throws StoreError for a file of a newer version and for another program's database.
+ * @throws NewerVersionError; StoreError for the file of an older version and for another program's database
  */
 export function prepareDatabase(connection: Connection, path: string, settings: Settings): void {
   connection.exec(`PRAGMA busy_timeout = ${settings.busyTimeout}`);
   const version = versionOf(connection);
   if (version > schemaVersion) {
-    throw new StoreError(
+    throw new NewerVersionError(
       `The database ${path} was written by a newer version of stepmark (its tables have version ${version}, this one knows ${schemaVersion})`,
-      {},
       "Install that version, or give this one another file.",
+    );
+  }
+  if (version !== 0 && version < schemaVersion) {
+    throw new StoreError(
+      `The database ${path} was written by an older version of stepmark (its tables have version ${version}, this one knows ${schemaVersion})`,
+      {},
+      "Finish its runs with that version, and give this one another file.",
     );
   }
   connection.exec("PRAGMA foreign_keys = ON");
@@ -161,7 +170,7 @@ export function prepareStatements(connection: Connection) {
       "UPDATE inbox SET used = 1 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",
     ),
     entries: connection.prepare(
-      `SELECT entry FROM runs JOIN entries ON ${ofRun} WHERE id = ? AND place > (number << 32) + ? ORDER BY place`,
+      `SELECT place & 0xFFFFFFFF AS seq, entry FROM runs JOIN entries ON ${ofRun} WHERE id = ? AND place > (number << 32) + ? ORDER BY place LIMIT ?`,
     ),
     post: connection.prepare(
       `INSERT INTO inbox (run, number, target, value, at)

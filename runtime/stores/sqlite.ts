@@ -1,10 +1,19 @@
 /** Runs in a SQLite file: no server, many processes of one machine. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import timers from "node:timers";
 import { systemClock } from "../clock.js";
-import { RunNotFoundError, StaleOwnerError, StepmarkError, StoreError } from "../errors.js";
+import {
+  DamagedJournalError,
+  type ErrorPlace,
+  RunNotFoundError,
+  StaleOwnerError,
+  StepmarkError,
+  StoreError,
+} from "../errors.js";
 import type { Entry } from "../journal/entry.js";
+import { type FileIdentity, identityOf, moved } from "./file-identity.js";
+import { seal, unseal } from "./seal.js";
 import { checkSequence } from "./sequence.js";
 import {
   type Connection,
@@ -14,6 +23,7 @@ import {
   type Statement,
   type Value,
 } from "./sqlite-driver.js";
+import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { prepareDatabase, prepareStatements, transaction } from "./sqlite-schema.js";
 import type {
   Claim,
@@ -58,12 +68,16 @@ interface Open {
   connection: Connection;
   statements: ReturnType<typeof prepareStatements>;
   lists: Map<string, Statement>;
+  /** The files that are open, by path. */
+  files: ReadonlyMap<string, FileIdentity>;
 }
 
 /** An append that waits for the end of its tick. */
 interface Pending {
   id: string;
   fence: number;
+  /** Replay key of the first entry. */
+  key: string | undefined;
   entries: ReadonlyArray<{ seq: number; text: string }>;
   change: RunChange | undefined;
   at: number | undefined;
@@ -76,6 +90,7 @@ class Sqlite implements Store {
   readonly #options: SqliteOptions;
   readonly #listeners = new Set<(id: string) => void>();
   #open: Open | undefined;
+  #identity: FileIdentity;
   #closed = false;
   #pending: Pending[] = [];
 
@@ -86,8 +101,16 @@ class Sqlite implements Store {
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
     return this.#write(run.id, ({ statements }) => {
-      const { id, workflow, scheme, createdAt, inputPrint, input } = run;
-      const { changes } = statements.create.run(id, workflow, scheme, createdAt, createdAt, inputPrint, input);
+      const { id, workflow, scheme, createdAt, inputPrint } = run;
+      const { changes } = statements.create.run(
+        id,
+        workflow,
+        scheme,
+        createdAt,
+        createdAt,
+        inputPrint,
+        sealedInput(run),
+      );
       return { created: Number(changes) === 1, run: runOf(statements.read.get(id)) };
     });
   }
@@ -108,9 +131,9 @@ class Sqlite implements Store {
     });
   }
 
-  async entries(id: string, after = 0): Promise<Entry[]> {
+  async entries(id: string, after = 0, limit = -1): Promise<Entry[]> {
     return this.#use(id, ({ statements }) =>
-      statements.entries.all(id, after).map((row) => JSON.parse((row as { entry: string }).entry) as Entry),
+      statements.entries.all(id, after, limit).map((row) => entryOf(id, row as { seq: number; entry: unknown })),
     );
   }
 
@@ -141,8 +164,9 @@ class Sqlite implements Store {
     return new Promise((resolve, reject) => {
       this.#checkOpen(id);
       checkSequence(id, entries);
-      const texts = entries.map((entry) => ({ seq: entry.seq, text: JSON.stringify(entry) }));
-      const pending = { id, fence, entries: texts, change: change && copyOf(change), at: entries.at(-1)?.endedAt };
+      const texts = entries.map((entry) => ({ seq: entry.seq, text: sealedEntry(id, entry) }));
+      const [key, at] = [entries[0]?.key, entries.at(-1)?.endedAt];
+      const pending = { id, fence, key, entries: texts, change: change && copyOf(change), at };
       if (this.#pending.length === 0) setImmediate(this.#flush);
       this.#pending.push({ ...pending, resolve, reject });
     });
@@ -153,7 +177,8 @@ class Sqlite implements Store {
     const number = await this.#write(id, ({ statements }) => {
       const run = statements.number.get(id) as { number: number } | undefined;
       if (!run) throw new RunNotFoundError(id);
-      return (statements.post.get(run.number, target, value, at, run.number) as { number: number }).number;
+      return (statements.post.get(run.number, target, sealedAnswer(id, message), at, run.number) as { number: number })
+        .number;
     });
     for (const listener of this.#listeners) queueMicrotask(() => listener(id));
     return { number, target, value, at };
@@ -161,7 +186,12 @@ class Sqlite implements Store {
 
   async inbox(id: string): Promise<Message[]> {
     return this.#use(id, ({ statements }) =>
-      (statements.inbox.all(id) as Message[]).map(({ number, target, value, at }) => ({ number, target, value, at })),
+      (statements.inbox.all(id) as Message[]).map(({ number, target, value, at }) => ({
+        number,
+        target,
+        value: intact(unseal(value, ...answerPlace(id, target, at)), id, `The answer to ${JSON.stringify(target)}`),
+        at,
+      })),
     );
   }
 
@@ -189,7 +219,7 @@ class Sqlite implements Store {
     try {
       open?.connection.close();
     } catch (cause) {
-      throw this.#failure("cannot be closed", undefined, cause);
+      throw this.#failure("cannot be closed", {}, cause);
     }
   }
 
@@ -198,22 +228,31 @@ class Sqlite implements Store {
     const batch = this.#pending;
     if (batch.length === 0) return;
     this.#pending = [];
-    let outcomes: Array<StepmarkError | undefined>;
-    try {
-      const open = this.#ready();
-      const apply = (): typeof outcomes => batch.map((each) => append(open.statements, each));
-      // A single statement is a transaction of its own.
-      outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
-    } catch (cause) {
-      for (const { id, reject } of batch) reject(this.#failure("did not take the append", id, cause));
-      return;
-    }
+    const outcomes = this.#commit(batch);
     batch.forEach(({ resolve, reject }, index) => {
       const refused = outcomes[index];
       if (refused) reject(refused);
       else resolve();
     });
   };
+
+  /** What is wrong with each append; undefined for those that are durable. */
+  #commit(batch: readonly Pending[]): Array<StepmarkError | undefined> {
+    try {
+      const open = this.#ready();
+      const apply = (): Array<StepmarkError | undefined> => batch.map((each) => append(open.statements, each));
+      // A single statement is a transaction of its own.
+      const outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
+      checkFiles(open);
+      return outcomes;
+    } catch (cause) {
+      this.#clear(cause);
+      // One that is too large, for the disk or for SQLite, is no reason to refuse the others.
+      const separable = batch.length > 1 && !isLocked(cause) && !isOurs(cause);
+      if (separable) return batch.flatMap((each) => this.#commit([each]));
+      return batch.map(({ id, key }) => this.#failure("did not take the append", { runId: id, key }, cause));
+    }
+  }
 
   /** Runs `work` in a transaction of its own, after the appends that were made before. */
   #write<T>(id: string | undefined, work: (open: Open) => T): T {
@@ -224,25 +263,58 @@ class Sqlite implements Store {
   #use<T>(id: string | undefined, work: (open: Open) => T): T {
     this.#checkOpen(id);
     try {
-      return work(this.#ready());
+      const open = this.#ready();
+      const result = work(open);
+      checkFiles(open);
+      return result;
     } catch (cause) {
-      throw this.#failure("failed", id, cause);
+      this.#clear(cause);
+      throw this.#failure("failed", { runId: id }, cause);
     }
   }
 
   #ready(): Open {
-    this.#open ??= open(this.#path, this.#options);
+    if (this.#open === undefined) {
+      const opened = open(this.#path, this.#options);
+      // Never another file in the course of one store: its runs would be strangers there.
+      this.#identity ??= opened.files.get(this.#path);
+      if (opened.files.get(this.#path) !== this.#identity) {
+        opened.connection.close();
+        throw new Misplaced([this.#path]);
+      }
+      this.#open = opened;
+    }
     return this.#open;
+  }
+
+  /**
+   * After a failure: gives up a connection that is stuck in a transaction, since what it takes from then on would be
+   * acknowledged and not be durable.
+   */
+  #clear(cause: unknown): void {
+    const { connection } = this.#open ?? {};
+    if (connection === undefined || isOurs(cause)) return;
+    try {
+      connection.exec("BEGIN");
+      connection.exec("ROLLBACK");
+    } catch {
+      this.#open = undefined;
+      try {
+        connection.close();
+      } catch {
+        // It is given up all the same.
+      }
+    }
   }
 
   #checkOpen(runId: string | undefined): void {
     if (this.#closed) throw new StoreError(`The store ${this.#path} is closed`, { runId });
   }
 
-  #failure(what: string, runId: string | undefined, cause: unknown): StepmarkError {
+  #failure(what: string, place: ErrorPlace, cause: unknown): StepmarkError {
     if (cause instanceof StepmarkError) return cause;
-    const words = cause instanceof Error ? cause.message : String(cause);
-    return new StoreError(`The database ${this.#path} ${what}: ${words}`, { runId, cause });
+    if (cause instanceof Misplaced) return new StoreError(cause.message, place, cause.cure);
+    return new StoreError(`The database ${this.#path} ${what}: ${faultIn(cause)}`, { ...place, cause }, cureOf(cause));
   }
 }
 
@@ -251,11 +323,41 @@ function open(path: string, { driver, synchronous = "FULL" }: SqliteOptions): Op
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
   try {
     prepareDatabase(connection, path, { synchronous, busyTimeout });
-    return { connection, statements: prepareStatements(connection), lists: new Map() };
+    const statements = prepareStatements(connection);
+    // Reading opens the log, which a new file does not have before.
+    statements.read.get("");
+    return { connection, statements, lists: new Map(), files: openFiles(path) };
   } catch (error) {
     connection.close();
     throw error;
   }
+}
+
+/** The database and its write-ahead log, which together are the store. */
+function openFiles(path: string): ReadonlyMap<string, FileIdentity> {
+  if (path === inMemory) return new Map();
+  return new Map([path, `${realpathSync(path)}-wal`].map((each) => [each, identityOf(each)]));
+}
+
+/** @throws Misplaced if what was read or written is not in the files that others find at the path */
+function checkFiles({ files }: Open): void {
+  const gone = moved(files);
+  if (gone.length > 0) throw new Misplaced(gone);
+}
+
+/** Whether it was found out here that something is wrong, with the connection in order. */
+function isOurs(cause: unknown): boolean {
+  return cause instanceof StepmarkError || cause instanceof Misplaced;
+}
+
+/** What is open is not what others find at the path. */
+class Misplaced extends Error {
+  constructor(paths: readonly string[]) {
+    super(`${paths.join(" and ")} was deleted, moved or replaced while the store was in use`);
+  }
+
+  readonly cure =
+    "Nothing since then counts as done. Put the file back, with its -wal file, and start the process anew; then `resume` the run.";
 }
 
 function isSingle(batch: readonly Pending[]): boolean {
@@ -280,8 +382,8 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
   const changed = statements.change.run(
     status ?? null,
     at ?? systemClock.now(),
-    ...replaced(output),
-    ...replaced(error),
+    ...replaced(output && seal(output, "output", id)),
+    ...replaced(error && seal(error, "error", id)),
     ...replaced(culprits && JSON.stringify(culprits)),
     ...replaced(orphans && JSON.stringify(orphans)),
     ...replaced(edited && JSON.stringify(edited)),
@@ -296,6 +398,35 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
 
 function none({ changes }: { changes: number | bigint }): boolean {
   return Number(changes) === 0;
+}
+
+function sealedEntry(id: string, entry: Entry): string {
+  return seal(JSON.stringify(entry), "entry", id, entry.seq);
+}
+
+function entryOf(id: string, { seq, entry }: { seq: number; entry: unknown }): Entry {
+  return JSON.parse(intact(unseal(entry, "entry", id, seq), id, `Entry ${seq} of the journal`)) as Entry;
+}
+
+function sealedInput(run: NewRun): string {
+  return seal(run.input, ...inputPlace(run));
+}
+
+function inputPlace({ id, workflow, inputPrint, scheme }: Omit<NewRun, "input">): Array<string | number> {
+  return ["input", id, workflow, inputPrint, scheme];
+}
+
+function sealedAnswer(id: string, { target, value, at }: Omit<Message, "number">): string {
+  return seal(value, ...answerPlace(id, target, at));
+}
+
+function answerPlace(id: string, target: string, at: number): Array<string | number> {
+  return ["answer", id, target, at];
+}
+
+function intact(text: string | undefined, runId: string, what: string): string {
+  if (text !== undefined) return text;
+  throw new DamagedJournalError(`${what} is not what was written: it is damaged, or was edited`, { runId });
 }
 
 /** What the caller does to the lists later is not ours. */
@@ -329,18 +460,28 @@ function runOf(found: unknown): RunRecord {
     const value = row[column];
     return value === null || value === undefined ? undefined : read(String(value));
   };
+  const id = row.id as string;
+  const [workflow, inputPrint, scheme] = [row.workflow as string, row.input_print as string, row.scheme as number];
+  const place = inputPlace({ id, workflow, inputPrint, scheme, createdAt: 0 });
   return {
-    id: row.id as string,
-    workflow: row.workflow as string,
+    id,
+    workflow,
     status: row.status as StoredStatus,
-    input: row.input as string,
-    inputPrint: row.input_print as string,
-    output: optional("output", String),
-    error: optional("error", String),
+    inputPrint,
+    // Looked into when they are asked for: a damaged run must not keep others out of a list.
+    get input() {
+      return intact(unseal(row.input, ...place), id, "The run's input");
+    },
+    get output() {
+      return optional("output", (text) => intact(unseal(text, "output", id), id, "The run's output"));
+    },
+    get error() {
+      return optional("error", (text) => intact(unseal(text, "error", id), id, "The run's error"));
+    },
     culprits: optional("culprits", (text) => JSON.parse(text) as string[]),
     orphans: optional("orphans", (text) => JSON.parse(text) as string[]),
     edited: optional("edited", (text) => JSON.parse(text) as string[]),
-    scheme: row.scheme as number,
+    scheme,
     fence: row.fence as number,
     owner: optional("owner", (text) => JSON.parse(text) as Owner),
     leaseUntil: optional("lease_until", Number),

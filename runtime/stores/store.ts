@@ -88,8 +88,8 @@ export interface Store {
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord }>;
   read(id: string): Promise<RunRecord | undefined>;
   list(filter: ListFilter): Promise<RunRecord[]>;
-  /** Entries in order of `seq`, those after `after` (default 0: all). */
-  entries(id: string, after?: number): Promise<Entry[]>;
+  /** Entries in order of `seq`: those after `after` (default 0: all), of these at most `limit`, the first ones. */
+  entries(id: string, after?: number, limit?: number): Promise<Entry[]>;
   /**
    * Makes `owner` the run's owner under a new fence, if nobody owns it, or its owner is dead as `isDead` says.
    * Rejects with RunNotFoundError for an unknown id.

@@ -208,7 +208,7 @@ describe("evolution", () => {
     expect(ran).toEqual([]);
   });
 
-  it("A11: a recorded parent whose code changed stays a hit; nothing inside runs", async () => {
+  it("A11: a recorded parent whose code changed stays a hit, reported as edited; nothing inside runs", async () => {
     const parent = `${bodiesOf("inner")}
       const outer = async () => step(inner);
       export const w = workflow("w", async () => step(() => outer()));`;
@@ -216,6 +216,7 @@ describe("evolution", () => {
     const edited = flow(parent.replace("step(() => outer())", "step(() => outer().then((x) => x))"));
     const app = new Stepmark({ store, workflows: [edited] });
     expect(await (await app.resume(id)).result()).toBe("inner");
+    expect((await app.get(id)).edited).toEqual(["w/outer"]);
     expect(ran).toEqual([]);
   });
 
@@ -230,5 +231,71 @@ describe("evolution", () => {
     await (await app.start(builds.v1, undefined, { id })).result();
     expect(await resumed(store.fork(id, 1), builds.v2)).toEqual(["charge", "mail"]);
     expect(ran).toEqual(["charge", "mail", "audit", "mail"]);
+  });
+
+  it("B74: a package's new release, in another folder, keeps the entries of its steps", async () => {
+    const released = (folder: string): { publish: unknown } =>
+      build(
+        `import { step } from "stepmark"; import { note } from "bodies"; const send = async (x) => note("send:" + x);
+         export const publish = (x) => step(send, x);`,
+        { path: `${folder}/dist/flow.js`, imports: { bodies: { note } } },
+      ) as { publish: unknown };
+    const source = `import { workflow } from "stepmark"; import { publish } from "pkg";
+      export const w = workflow("w", async () => { const r = await publish("x"); return r; });`;
+    const app = (folder: string): AnyWorkflow =>
+      build(source, { path: "app.ts", imports: { pkg: released(folder) } }).w as AnyWorkflow;
+    ran = [];
+    const store = memoryStore();
+    const first = app("node_modules/pkg-1.0.0");
+    await (await new Stepmark({ store, workflows: [first] }).start(first, undefined, { id })).result();
+    expect(ran).toEqual(["send:x"]);
+    for (const folder of ["node_modules/pkg-1.0.1", "node_modules/.pnpm/pkg@1.0.1/node_modules/pkg"]) {
+      expect(await resumed(store.fork(id, 1), app(folder))).toBe("send:x");
+      expect(ran).toEqual(["send:x"]);
+    }
+    expect((await store.entries(id))[0]!.key).toBe("w/publish()/send");
+  });
+
+  it("B61: imports used only in a step's body stay, and a site has one id in every build", async () => {
+    const db = { query: async (s: string): Promise<string> => note(`q:${s}`) };
+    const source = `import { step, workflow } from "stepmark"; import { db } from "./db"; import "./register";
+      export const w = workflow("w", async () => {
+        const tools = { q: async (s: string) => step(() => db.query(s)) };
+        return tools.q("x");
+      });`;
+    const keys = new Set<string>();
+    for (const target of [ts.ScriptTarget.ES2017, ts.ScriptTarget.ES2022, ts.ScriptTarget.ESNext]) {
+      const imports = { "./db": { db } };
+      expect(() => build(source, { target, imports })).toThrow("The build imports ./register");
+      const { w } = build(source, { target, imports: { ...imports, "./register": {} } }) as { w: AnyWorkflow };
+      const store = memoryStore();
+      expect(await (await new Stepmark({ store, workflows: [w] }).start(w, undefined, { id })).result()).toBe("q:x");
+      for (const { key } of await store.entries(id)) keys.add(key);
+    }
+    expect([...keys]).toEqual(["w/q()/query"]);
+  });
+
+  it("B77: a step added to a loop runs in each pass, recorded ones included, and stays so on later resumes", async () => {
+    const loop = (added: string): string => `${bodiesOf("base", "extra")}
+      export const w = workflow("w", async () => {
+        const out = [];
+        for (let i = 0; i < 3; i++) {
+          out.push((await step(base, i)) + i);
+          ${added}
+        }
+        return out;
+      });`;
+    const store = await recorded(loop(""), 2);
+    const v2 = flow(loop("out.push((await step(extra, i)) + i);"));
+    const expected = ["base0", "extra0", "base1", "extra1", "base2", "extra2"];
+    expect(await resumed(store, v2)).toEqual(expected);
+    expect([...ran].sort()).toEqual(["base", "extra", "extra", "extra"]);
+    const journal = await store.entries(id);
+    expect(journal.map(({ key }) => key).slice(0, 2)).toEqual(["w/base", "w/base@1"]);
+    for (let kept = 2; kept <= journal.length; kept++) {
+      ran = [];
+      expect(await resumed(store.fork(id, kept), v2), `after ${kept} entries`).toEqual(expected);
+      expect(ran).toHaveLength(journal.length - kept);
+    }
   });
 });

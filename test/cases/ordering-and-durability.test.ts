@@ -1,5 +1,5 @@
 /** Cases of the ordering, durability and concurrency-control kinds. */
-import { memoryStore, now, type Run, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
+import { codec, memoryStore, now, type Run, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { die, Kill, rest } from "../support/kill.js";
@@ -46,6 +46,69 @@ describe("ordering", () => {
     });
   }
 
+  it("B23: a codec that takes longer the first time changes neither keys nor the order of delivery", async () => {
+    let finish!: () => void;
+    const load = async (): Promise<string> => "big";
+    const useBig = async (n: number): Promise<string> => {
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return `big:${n}`;
+    };
+    const useTimer = async (): Promise<string> => "timer";
+    let delivered: string[] = [];
+    const w = workflow("b23", async () =>
+      Promise.all([
+        (async () => {
+          const big = await step(load);
+          delivered.push("load");
+          return step(useBig, big.length);
+        })(),
+        (async () => {
+          await sleep(5);
+          delivered.push("timer");
+          return step(useTimer);
+        })(),
+      ]),
+    );
+    const store = memoryStore();
+    const clock = new FakeClock();
+    const live = await new Stepmark({ store, workflows: [w], clock }).start(w, undefined, { id });
+    await clock.advance(5);
+    finish();
+    expect(await live.result()).toEqual(["big:3", "timer"]);
+    const journal = await store.entries(id);
+    const keys = journal.map(({ key, state }) => `${key} ${state}`);
+    expect(keys.slice(1, 3)).toEqual(["b23/fn()/load done", "b23/fn~1()/sleep done"]);
+    for (const cost of [0, 1, 5, 16]) {
+      const plain = codec();
+      const known = new Set<string>();
+      let spent = 0;
+      const slow = {
+        encode: plain.encode,
+        decode: (text: string): unknown => {
+          // The first time a value is read takes so long that timers fall due meanwhile.
+          if (!known.has(text)) spent += cost;
+          known.add(text);
+          return plain.decode(text);
+        },
+      };
+      for (const pass of ["cold", "warm"]) {
+        const inner = new FakeClock(5);
+        const drifting = { now: () => inner.now() + spent, after: inner.after.bind(inner) };
+        const left = store.fork(id, 3);
+        delivered = [];
+        const app = new Stepmark({ store: left, workflows: [w], clock: drifting, codec: slow });
+        const run = await app.resume(id);
+        await rest();
+        finish();
+        expect(await run.result(), `${pass}, ${cost} ms`).toEqual(["big:3", "timer"]);
+        expect(delivered).toEqual(["load", "timer"]);
+        expect((await left.entries(id)).map(({ key, state }) => `${key} ${state}`)).toEqual(keys);
+      }
+    }
+  });
+
   it("B27: a timer raced with an event in a loop; the abandoned timer delays nothing", async () => {
     const clock = new FakeClock();
     let pops = 0;
@@ -66,6 +129,15 @@ describe("ordering", () => {
     await second.answer(id, "wake", null);
     expect(await run.result()).toBe("j1");
     expect(pops).toBe(2);
+    // Killed at any time after the answer, with the first timer still set: its outcome is not served to the next round.
+    const journal = await store.entries(id);
+    const answered = journal.findIndex(({ kind, state }) => kind === "wait" && state === "done") + 1;
+    for (let kept = answered; kept <= journal.length; kept++) {
+      pops = 1;
+      const app = new Stepmark({ store: store.fork(id, kept), workflows: [w], clock });
+      expect(await result(app.resume(id)), `after ${kept} entries`).toBe("j1");
+      expect(pops).toBe(kept === journal.length ? 1 : 2);
+    }
   });
 
   it("B29: time that decides a branch is read from the record", async () => {
@@ -126,9 +198,16 @@ describe("ordering", () => {
       });
       return step("quick", async () => "q");
     });
-    const app = new Stepmark({ store: memoryStore(), workflows: [w] });
-    expect(await result(app.start(w))).toBe("q");
+    const store = memoryStore();
+    expect(await result(new Stepmark({ store, workflows: [w] }).start(w, undefined, { id }))).toBe("q");
     expect(longDone).toBe(true);
+    expect(await store.entries(id)).toHaveLength(2);
+    // Cut after the quick one: the long one is done again, and again before the run closes.
+    longDone = false;
+    const left = store.fork(id, 1);
+    expect(await result(new Stepmark({ store: left, workflows: [w] }).resume(id))).toBe("q");
+    expect(longDone).toBe(true);
+    expect(await left.entries(id)).toHaveLength(2);
   });
 
   it("B34: a parallel step that rejects while another is awaited raises no unhandled rejection", async () => {
@@ -162,7 +241,12 @@ describe("ordering", () => {
       return [await b, await a];
     });
     const app = new Stepmark({ store: memoryStore(), workflows: [failing] });
-    await expect(result(app.start(failing))).rejects.toThrow("boom");
+    await expect(result(app.start(failing, undefined, { id }))).rejects.toThrow("boom");
+    const failed = (await app.entries(id)).find(({ state }) => state === "failed")!;
+    expect(failed).toMatchObject({
+      key: "b34-fails/failsFast",
+      site: { module: expect.stringMatching(/^test\/cases\//) },
+    });
     await rest();
     process.off("unhandledRejection", listen);
     expect(unhandled).toEqual([]);
@@ -251,6 +335,31 @@ describe("durability", () => {
     await expect(other.result()).rejects.toMatchObject({ code: "RUN_CANCELLED" });
     expect((await app.get("cancelled")).status).toBe("cancelled");
     expect((await store.entries("cancelled")).map(({ key }) => key)).toEqual(["b39/one"]);
+  });
+
+  it("B40: a shutdown is no cancellation: nothing is recorded as an end, and the run can be resumed", async () => {
+    const kill = new Kill();
+    const w = workflow("b40", async () =>
+      step(async () => {
+        await kill.here();
+        return "done";
+      }),
+    );
+    const store = memoryStore();
+    const first = new Stepmark({ store, workflows: [w] });
+    const run = await first.start(w, undefined, { id });
+    const events = run.events();
+    await kill.reached;
+    await first.shutdown();
+    const types: string[] = [];
+    for await (const { type } of events) types.push(type);
+    expect(types).toEqual(["run.started", "run.left"]);
+    const { status, owner } = (await store.read(id))!;
+    expect({ status, owner }).toEqual({ status: "running", owner: undefined });
+    const again = new Stepmark({ store, workflows: [w] });
+    expect(await result(again.resume(id))).toBe("done");
+    await again.cancel(id);
+    expect((await again.get(id)).status).toBe("completed");
   });
 
   it("B41: two parallel steps have attempts of their own", async () => {

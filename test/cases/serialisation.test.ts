@@ -1,7 +1,8 @@
 /** Cases of the serialisation kind: what the code receives is the recorded value, on every pass the same. */
 import assert from "node:assert";
-import { codec, memoryStore, type Run, Stepmark, step, waitFor, workflow } from "stepmark";
+import { codec, memoryStore, type Run, Stepmark, type Store, sleep, step, waitFor, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../support/fake-clock.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 
 const id = "run";
@@ -105,6 +106,25 @@ describe("serialisation", () => {
       return new Date(at.getTime()).toISOString();
     });
     await replayFromEveryPrefix({ workflow: w, expected: "1970-01-01T00:01:00.000Z", bodies });
+  });
+
+  it("B54: a sleep until a recorded Date goes on after a kill in the middle", async () => {
+    const w = workflow("b54-sleep", async () => {
+      const at: Date = await step(async () => new Date(60_000));
+      await sleep(at.getTime() - 30_000);
+      return at.toISOString();
+    });
+    const store = memoryStore();
+    const clock = new FakeClock();
+    await new Stepmark({ store, workflows: [w], clock }).start(w, undefined, { id });
+    await clock.advance(20_000);
+    const later = new FakeClock(20_000);
+    const app = new Stepmark({ store: store.fork(id), workflows: [w], clock: later });
+    const run = await app.resume(id);
+    await later.advance(9_999);
+    expect((await app.get(id)).status).not.toBe("completed");
+    await later.advance(1);
+    expect(await run.result()).toBe("1970-01-01T00:01:00.000Z");
   });
 
   it("B56: an error's class, cause and stack are the same live and resumed", async () => {
@@ -231,6 +251,56 @@ describe("serialisation", () => {
     await again.answer(id, "go", null);
     expect(await resumed.result()).toBe(3);
     expect(ran).toBe(1);
+  });
+
+  it("B59: an entry that lost its last bytes ends the resume with the run and the site; no body runs again", async () => {
+    let ran = 0;
+    const w = workflow("b59-cut", async () => {
+      const list = await step(async () => [++ran, 2, 3]);
+      return [list, await step(async () => ++ran)];
+    });
+    const store = memoryStore();
+    await result(new Stepmark({ store, workflows: [w] }).start(w, undefined, { id }));
+    const left = store.fork(id, 1);
+    const cut = Object.assign(Object.create(left) as Store, {
+      entries: async (...args: Parameters<Store["entries"]>) =>
+        (await left.entries(...args)).map((entry) => ({ ...entry, value: entry.value!.slice(0, -3) })),
+    });
+    await expect(result(new Stepmark({ store: cut, workflows: [w] }).resume(id))).rejects.toMatchObject({
+      code: "DECODE",
+      runId: id,
+      key: "b59-cut/step",
+      at: expect.stringMatching(/serialisation\.test\.ts:\d+$/),
+    });
+    expect(ran).toBe(2);
+  });
+
+  it("B59: what an app cannot read of a run hides nothing else: it can list, look at and answer it", async () => {
+    class Money {
+      constructor(readonly cents: number) {}
+    }
+    const asks = workflow("b59-asks", async () => {
+      const sum = await waitFor<number>("sum", { payload: new Money(5) });
+      return new Money(sum);
+    });
+    const store = memoryStore();
+    const worker = new Stepmark({ store, workflows: [asks], codec: codec({ classes: [Money] }) });
+    const run = await worker.start(asks, undefined, { id });
+    await run.settled();
+    const desk = new Stepmark({ store });
+    const unreadable = expect.objectContaining({
+      code: "DECODE",
+      message: expect.stringMatching(/"Money".*run "run"/),
+    });
+    const [wait] = (await desk.get(id)).waits;
+    expect(wait).toMatchObject({ name: "sum", key: "b59-asks/sum" });
+    expect(() => wait!.payload).toThrow(unreadable);
+    await desk.answer(id, "sum", 7);
+    expect(await run.result()).toEqual(new Money(7));
+    const [info] = await desk.list();
+    expect(info).toMatchObject({ id, status: "completed" });
+    expect(JSON.parse(JSON.stringify(info))).not.toHaveProperty("output");
+    expect(() => info!.output).toThrow(unreadable);
   });
 
   it("I3, §6: what a body changes after it returned changes nothing", async () => {

@@ -1,6 +1,17 @@
 /** Scenarios A: steps whose bodies call steps. */
-import { memoryStore, type RunEvent, Stepmark, step, waitFor, workflow } from "stepmark";
+import {
+  codec,
+  type Entry,
+  memoryStore,
+  type RunEvent,
+  Stepmark,
+  step,
+  stepContext,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { describe, expect, it } from "vitest";
+import { die, Kill } from "../support/kill.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 
 class Job {
@@ -158,8 +169,129 @@ describe("A: nested steps", () => {
     ticket = 0;
     const app = new Stepmark({ store, workflows: [flow] });
     expect(await (await app.start(flow, undefined, { id: "run" })).result()).toEqual([1, 2]);
-    ticket = 10;
-    const resumed = new Stepmark({ store: store.fork("run", 4), workflows: [flow] });
-    expect(await (await resumed.resume("run")).result()).toEqual([1, 2]);
+    const journal = await store.entries("run");
+    for (let kept = 0; kept <= journal.length; kept++) {
+      ticket = 10;
+      const resumed = new Stepmark({ store: store.fork("run", kept), workflows: [flow] });
+      const result = (await (await resumed.resume("run")).result()) as number[];
+      // A draw that is recorded stays its parent's; the others are drawn anew, each for itself.
+      const drawn = new Map(journal.slice(0, kept).map(({ key, value }) => [key, value]));
+      const fresh = ["a8c/drawer/draw", "a8c/drawer~1/draw"].map((key, branch) => !drawn.has(key) || branch + 1);
+      for (const [branch, expected] of fresh.entries()) {
+        if (expected === true) expect(result[branch], `branch ${branch} after ${kept}`).toBeGreaterThan(10);
+        else expect(result[branch], `branch ${branch} after ${kept}`).toBe(expected);
+      }
+      expect(result[0]).not.toBe(result[1]);
+    }
   });
+
+  it("A3: a crash inside tick(b) while events are consumed: what they told is not done again", async () => {
+    const kill = new Kill();
+    let dying = true;
+    const tickOnce = async (label: string): Promise<string> => {
+      if (label === "b" && dying) await kill.here();
+      return tick(label);
+    };
+    const outer = async (label: string): Promise<string> => step(tickOnce, label);
+    const flow = workflow("a3-crash", async () => [await step(outer, "a"), await step(outer, "b")]);
+    const store = memoryStore();
+    bodies.reset();
+    const told: string[] = [];
+    const started = new Stepmark({ store, workflows: [flow] }).start(flow, undefined, { id: "run" });
+    void started.then(async (run) => {
+      for await (const event of run.events()) told.push(event.key ?? event.type);
+    });
+    const left = await die(store, kill, started);
+    dying = false;
+    expect(told).toEqual(["run.started", "a3-crash/outer/tickOnce", "a3-crash/outer"]);
+    const run = await new Stepmark({ store: left, workflows: [flow] }).resume("run");
+    const rest: string[] = [];
+    for await (const event of run.events({ after: 2 })) rest.push(event.key ?? event.type);
+    expect(rest).toEqual(["a3-crash/outer~1/tickOnce", "a3-crash/outer~1", "run.completed"]);
+    expect(await run.result()).toEqual(["A", "B"]);
+    expect(bodies.labels).toEqual(["tick:a", "tick:b"]);
+  });
+
+  it("A7, A9: a journal under another key scheme is refused before any body runs, with the cure, and left as it is", async () => {
+    const flow = workflow("a7", async () => [await step(wrapper, "a"), await step(tick, "b")]);
+    const store = memoryStore();
+    const { id, createdAt } = { id: "run", createdAt: 0 };
+    await store.create({ id, workflow: "a7", input: codec().encode(undefined), inputPrint: "", scheme: 0, createdAt });
+    const owner = { token: "old", host: "old", pid: 1, processStart: "" };
+    await store.claim(id, owner, () => true, { now: 0, until: 0 });
+    // Calls known by their names alone, as they came.
+    const entries = ["tick", "wrapper"].map((key, index): Entry => {
+      const times = { startedAt: 0, endedAt: 0 };
+      return { seq: index + 1, key, kind: "step", state: "done", value: codec().encode("A"), attempt: 1, ...times };
+    });
+    await store.append(id, 1, entries, { release: true });
+    bodies.reset();
+    const before = [await store.read(id), await store.entries(id)];
+    const app = new Stepmark({ store, workflows: [flow] });
+    for (const options of [{}, { accept: "edits" }, { divergence: "continue" }] as const) {
+      await expect(app.resume(id, options)).rejects.toMatchObject({
+        code: "KEY_SCHEME",
+        runId: id,
+        message: expect.stringContaining("Finish the run with the version of stepmark that recorded it"),
+      });
+    }
+    expect(bodies.ran).toEqual([]);
+    const [run, journal] = [await store.read(id), await store.entries(id)];
+    expect([{ ...run!, fence: 0, updatedAt: 0 }, journal]).toEqual([
+      { ...before[0]!, fence: 0, updatedAt: 0 },
+      before[1],
+    ]);
+  });
+
+  it("A10: a flat step with an opaque argument, through a crash after every entry and a wait", async () => {
+    const flow = workflow("a10", async () => {
+      const job = new Job("a");
+      const first = await step(tickJob, job);
+      const answer = await waitFor<string>("go");
+      return [first, answer, await step(tickJob, new Job("b"))];
+    });
+    await replayFromEveryPrefix({
+      workflow: flow,
+      expected: ["A", "yes", "B"],
+      bodies,
+      drive: async (app, id) => {
+        const { status, waits } = await app.get(id);
+        const journal = await app.entries(id);
+        const asked = journal.some(({ key, state }) => key === "a10/go" && state === "done");
+        if (status !== "completed" && !asked && waits.length < 2) await app.answer(id, "go", "yes").catch(() => {});
+      },
+    });
+  });
+
+  for (const when of ["before", "inside", "after"] as const) {
+    it(`A12: a workflow started inside a step, with a crash ${when} it: one child run, found again by its id`, async () => {
+      const kill = new Kill();
+      let app: Stepmark;
+      bodies.reset();
+      const child = workflow("child", async (x: string) => {
+        const made = await step(tick, x);
+        return step(async () => {
+          if (when === "inside") await kill.here();
+          return `${made}!`;
+        });
+      });
+      const spawn = async (x: string): Promise<unknown> => {
+        const { idempotencyKey } = stepContext();
+        if (when === "before") await kill.here();
+        const result = await (await app.start(child, x, { id: idempotencyKey })).result();
+        if (when === "after") await kill.here();
+        return result;
+      };
+      const parent = workflow("parent", async () => step(spawn, "a"));
+      const store = memoryStore();
+      const workflows = [parent, child];
+      app = new Stepmark({ store, workflows });
+      const left = await die(store, kill, app.start(parent, undefined, { id: "run" }));
+      expect(await left.list({ workflow: "child" })).toHaveLength(when === "before" ? 0 : 1);
+      app = new Stepmark({ store: left, workflows });
+      expect(await (await app.resume("run")).result()).toBe("A!");
+      expect((await left.list({ workflow: "child" })).map(({ status }) => status)).toEqual(["completed"]);
+      expect(bodies.labels).toEqual(["tick:a"]);
+    });
+  }
 });

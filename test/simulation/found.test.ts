@@ -26,7 +26,7 @@ const found: Record<string, Statement> = {
   "a step that may be tried again fails while the run fails": {
     statement: "join",
     how: "all",
-    tasks: [{ task: "call", call: { call: "retry", failures: 1 } }, crash],
+    tasks: [{ task: "call", call: { call: "retry", failures: 1, backoff: 0 } }, crash],
   },
   "a failure is compensated for, and the run is resumed": {
     statement: "try",

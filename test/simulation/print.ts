@@ -26,8 +26,37 @@ interface Place {
 
 export const workflowName = "program";
 
-export function print(program: Program): string {
-  return prelude + new Printer(program).text();
+/** @param edit what somebody has done to the text since */
+export function print(program: Program, edit?: Edit): string {
+  return prelude + new Printer(program, edit).text();
+}
+
+/** An edit of the text: at one of its statements, counted from 0 in the order in which they end. */
+export interface Edit {
+  kind: EditKind;
+  at: number;
+}
+
+export const editKinds = [
+  "insert a call of another name",
+  "insert a call of the same name",
+  "insert a call without arguments",
+  "insert a thunk",
+  "delete",
+  "copy",
+  "swap",
+  "wrap in if",
+  "wrap in try",
+  "wrap in a loop",
+  "wrap in a function",
+] as const;
+export type EditKind = (typeof editKinds)[number];
+
+/** How many statements a program's text has. */
+export function statementsOf(program: Program): number {
+  const printer = new Printer(program);
+  printer.text();
+  return printer.statements;
 }
 
 /** Without what all programs have in common, and laid out for people. */
@@ -38,7 +67,7 @@ export function show(program: Program): string {
 
 const prelude = `
 import { keyed, now, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
-import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, t, work } from "world";
+import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, slow, t, work } from "world";
 import { Emitter, lifo, limiter, pLimit, retry, scatter, sequence } from "world";
 const workOn = (label) => step(work, label);
 const given = (label) => t(label, step(work, label));
@@ -57,9 +86,13 @@ async function drain(source) { const all = []; for await (const each of source) 
 `;
 
 class Printer {
+  statements = 0;
   private ids = 0;
 
-  constructor(private readonly program: Program) {}
+  constructor(
+    private readonly program: Program,
+    private readonly edit?: Edit,
+  ) {}
 
   text(): string {
     const helpers = this.program.helpers.map((helper, index) => this.helper(helper, index));
@@ -100,7 +133,16 @@ class Printer {
   }
 
   private block(block: Block, place: Place): string {
-    return block.map((each) => this.statement(each, place)).join(" ");
+    const texts: string[] = [];
+    let swap = false;
+    for (const each of block) {
+      const text = this.statement(each, place);
+      const isEdited = this.statements++ === this.edit?.at;
+      texts.push(isEdited ? edited(text, place, this.edit!.kind) : text);
+      if (swap) texts.push(...texts.splice(-2).reverse());
+      swap = isEdited && this.edit!.kind === "swap";
+    }
+    return texts.join(" ");
   }
 
   /** An expression for a label of its own below the place. */
@@ -293,7 +335,8 @@ class Printer {
   }
 
   private given(each: Call, place: Place, label: string): string {
-    return `t(${label}, ${this.call(each, place, label)}${each.call === "nested" ? ", true" : ""})`;
+    const given = `t(${label}, ${this.call(each, place, label)}${each.call === "nested" ? ", true" : ""})`;
+    return each.call === "timed" ? `${given}.catch(messageOf)` : given;
   }
 
   private call(each: Call, place: Place, label: string): string {
@@ -310,7 +353,9 @@ class Printer {
           local: `((x) => step(work, x))(${label})`,
         }[each.form];
       case "retry":
-        return `step({ retries: 2, backoff: 0 }, flaky, ${label}, ${each.failures})`;
+        return `step({ retries: 2, backoff: ${each.backoff} }, flaky, ${label}, ${each.failures})`;
+      case "timed":
+        return `step({ timeout: ${each.ms}, retries: ${each.retries}, backoff: 10 }, slow, ${label})`;
       case "nested": {
         const out = `out${this.id()}`;
         const inner = this.block(each.body, { ...place, out });
@@ -324,6 +369,35 @@ class Printer {
       case "value":
         return `${each.of}()`;
     }
+  }
+}
+
+/** A statement after an edit; what is new has labels of its own. */
+function edited(text: string, { label, out }: Place, kind: EditKind): string {
+  const inserted = (call: string): string => `${out}.push(await t(${label} + ".new", ${call})); ${text}`;
+  switch (kind) {
+    case "insert a call of another name":
+      return inserted(`step("new", work, ${label} + ".new")`);
+    case "insert a call of the same name":
+      return inserted(`step(work, ${label} + ".new")`);
+    case "insert a call without arguments":
+      return inserted("step(draw)");
+    case "insert a thunk":
+      return inserted(`step(() => work(${label} + ".new"))`);
+    case "delete":
+      return "";
+    case "copy":
+      return `${text} { const copied = ${label} + ".copy"; ${text.replaceAll(new RegExp(`\\b${label} \\+ `, "g"), "copied + ")} }`;
+    case "swap":
+      return text;
+    case "wrap in if":
+      return `if (${out}) { ${text} }`;
+    case "wrap in try":
+      return `try { ${text} } finally { ${out}.length; }`;
+    case "wrap in a loop":
+      return `for (const _ of [0]) { ${text} }`;
+    case "wrap in a function":
+      return `await (async () => { ${text} })();`;
   }
 }
 

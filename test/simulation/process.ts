@@ -30,6 +30,8 @@ export interface Life {
   outside: Outside;
   /** Labels of the `crash` bodies that have failed before. */
   crashed: ReadonlySet<string>;
+  /** Whether the process drives a second run of the program as well. */
+  companion?: boolean;
   plan: StorePlan;
   conditions: Conditions;
 }
@@ -52,8 +54,8 @@ export interface Recorded extends Entry {
 }
 
 export interface Observed {
-  /** How it ended: the run completed, failed, or the process died. */
-  status: "completed" | "failed" | "died" | "stuck";
+  /** How it ended: the run completed, failed, or the process died; or the process was at its end before the run was. */
+  status: "completed" | "failed" | "died" | "stuck" | "left";
   result?: unknown;
   error?: Error & { code?: string };
   given: Given[];
@@ -65,6 +67,8 @@ export interface Observed {
   crashed: Set<string>;
   /** What has been seen to be wrong on the way. */
   wrong: string[];
+  /** The second run, if there was one: as it was when the first had ended. */
+  companion?: Observed | undefined;
   time: number;
   appends: number;
 }
@@ -73,46 +77,89 @@ export interface Observed {
 const limits = { grace: 1e9, stallAfter: 3e9, drain: 6e9 };
 
 export async function live(life: Life): Promise<Observed> {
-  const { memory, conditions } = life;
-  const before = await journal(memory, conditions.codec);
-  const living = new Process(life, before, await memory.inbox(runId));
+  const tracks = await Promise.all(
+    (life.companion ? [main, companion] : [main]).map((of) => Track.of(of, life.memory, life.conditions.codec)),
+  );
+  const living = new Process(life, tracks);
   const finished = await living.run();
-  const given = [...living.world.given];
+  const seen = tracks.map((track) => living.givenTo(track));
   const died = living.store.dead;
+  const endings = tracks.map(({ ended }) => ended);
   // What is left of a dead process must not write any more, that of a living one may.
-  const left = died ? await journal(memory, conditions.codec) : undefined;
+  const left = died ? await Promise.all(tracks.map((track) => track.journal())) : undefined;
   await living.end();
-  return {
-    ...(died ? { status: "died" } : finished ? living.ended! : { status: "stuck" }),
-    given,
-    bodies: living.world.bodies,
-    before,
-    after: left ?? (await journal(memory, conditions.codec)),
-    events: living.events,
-    crashed: living.crashed,
-    wrong: [...living.wrong, ...living.store.wrong, ...living.world.wrong],
-    time: living.scheduler.now(),
-    appends: living.store.appends,
-  };
+  const observed = await Promise.all(
+    tracks.map(async (track, index): Promise<Observed> => {
+      return {
+        ...(died ? { status: "died" } : (endings[index] ?? { status: finished ? "left" : "stuck" })),
+        given: seen[index]!,
+        bodies: living.world.bodies.filter(({ runId: id }) => id === track.id),
+        before: track.before,
+        after: left?.[index] ?? (await track.journal()),
+        events: track.events,
+        crashed: living.crashed,
+        wrong: track === tracks[0] ? [...living.wrong, ...living.store.wrong, ...living.world.wrong] : [],
+        time: living.scheduler.now(),
+        appends: living.store.appends,
+      };
+    }),
+  );
+  return { ...observed[0]!, companion: observed[1] };
+}
+
+interface Which {
+  id: string;
+  /** The run's input: what all its labels begin with. */
+  input: string;
+}
+
+const main: Which = { id: runId, input: "" };
+const companion: Which = { id: "companion", input: "@" };
+
+/** One run, as a process sees it. */
+class Track {
+  readonly events: RunEvent[] = [];
+  readonly waits: OpenWaits;
+  /** Numbers of messages that its journal, since it was cut, knows nothing of. */
+  readonly lost: ReadonlySet<number>;
+  ended: Pick<Observed, "status" | "result" | "error"> | undefined;
+  listening: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly id: string,
+    readonly input: string,
+    readonly before: Recorded[],
+    inbox: readonly Message[],
+    private readonly memory: MemoryStore,
+    private readonly codec: Codec,
+  ) {
+    this.waits = new OpenWaits(before, codec);
+    this.lost = this.waits.takeUp(inbox);
+  }
+
+  static async of({ id, input }: Which, memory: MemoryStore, codec: Codec): Promise<Track> {
+    const exists = (await memory.read(id)) !== undefined;
+    const before = exists ? await journal(memory, id, codec) : [];
+    return new Track(id, input, before, exists ? await memory.inbox(id) : [], memory, codec);
+  }
+
+  async journal(): Promise<Recorded[]> {
+    return (await this.memory.read(this.id)) === undefined ? [] : journal(this.memory, this.id, this.codec);
+  }
 }
 
 class Process {
   readonly scheduler: Scheduler;
   readonly world: World;
   readonly store: SimulatedStore;
-  readonly events: RunEvent[] = [];
   readonly wrong: string[] = [];
   readonly crashed: Set<string>;
-  ended: Pick<Observed, "status" | "result" | "error"> | undefined;
   private readonly app: Stepmark;
   private readonly workflow: AnyWorkflow;
-  private readonly waits: OpenWaits;
-  private listening: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly life: Life,
-    before: readonly Entry[],
-    inbox: readonly Message[],
+    private readonly tracks: readonly Track[],
   ) {
     const { code, memory, conditions, outside, plan } = life;
     this.scheduler = new Scheduler(life.seed, life.time);
@@ -121,14 +168,15 @@ class Process {
     const exports: Record<string, unknown> = {};
     code(exports, (name) => (name === "stepmark" ? library : this.world.module));
     this.workflow = exports.main as AnyWorkflow;
-    this.waits = new OpenWaits(before, conditions.codec);
+    const track = (id: string): Track => tracks.find((each) => each.id === id)!;
     this.store = new SimulatedStore(memory, this.scheduler, {
       plan,
       fenced: conditions.fenced,
-      lost: this.waits.takeUp(inbox),
-      onEntries: (entries) => this.waits.note(entries),
+      lost: (id) => track(id).lost,
+      onEntries: (id, entries) => track(id).waits.note(entries),
       onAppend: (number) => {
-        if (number === plan.leaveAt) void this.app.shutdown();
+        if (number === plan.leaveAt) void this.app.shutdown().catch(() => {});
+        if (number === plan.cancelAt) void this.app.cancel(runId).catch(() => {});
       },
     });
     const { codec } = conditions;
@@ -138,14 +186,16 @@ class Process {
 
   /** @returns whether it came to an end of some kind */
   async run(): Promise<boolean> {
-    void this.drive();
+    for (const track of this.tracks) void this.drive(track);
     return this.scheduler.run(
-      () => this.ended !== undefined || this.store.dead,
+      () => this.tracks[0]!.ended !== undefined || this.store.dead,
       () =>
-        this.waits.open().map(
-          ([key, label]) =>
-            () =>
-              void this.answer(key, label),
+        this.tracks.flatMap((track) =>
+          track.waits.open().map(
+            ([key, label]) =>
+              () =>
+                void this.answer(track, key, label),
+          ),
         ),
       () => this.progress(),
     );
@@ -153,9 +203,11 @@ class Process {
 
   /** Gives what is left of the process its last turns. */
   async end(): Promise<void> {
+    this.store.calm = true;
     if (this.store.dead) this.store.bury();
     let over = false;
-    void Promise.all([this.app.shutdown(), this.store.dead || this.listening]).then(() => {
+    const listening = this.tracks.map((track) => track.listening);
+    void Promise.all([this.app.shutdown().catch(() => {}), this.store.dead || Promise.all(listening)]).then(() => {
       over = true;
     });
     await this.scheduler.run(
@@ -165,33 +217,38 @@ class Process {
     );
   }
 
-  private async drive(): Promise<void> {
+  givenTo({ input }: Track): Given[] {
+    return this.world.given.filter(({ label }) => label.startsWith(companion.input) === (input === companion.input));
+  }
+
+  private async drive(track: Track): Promise<void> {
+    const { id, input } = track;
     try {
-      const exists = (await this.life.memory.read(runId)) !== undefined;
-      const run = exists ? await this.app.resume(runId) : await this.app.start(this.workflow, "", { id: runId });
-      this.listening = this.listen(run);
-      this.ended = { status: "completed", result: await run.result() };
+      const exists = (await this.life.memory.read(id)) !== undefined;
+      const run = exists ? await this.app.resume(id) : await this.app.start(this.workflow, input, { id });
+      track.listening = this.listen(run, track);
+      track.ended = { status: "completed", result: await run.result() };
     } catch (error) {
-      this.ended = { status: "failed", error: error as Error };
+      track.ended = { status: "failed", error: error as Error };
     }
   }
 
-  private async listen(run: Run): Promise<void> {
+  private async listen(run: Run, { id, events }: Track): Promise<void> {
     for await (const event of run.events()) {
-      this.events.push(event);
-      if ((event.seq ?? 0) <= this.store.durable) continue;
+      events.push(event);
+      if ((event.seq ?? 0) <= (this.store.durable.get(id) ?? 0)) continue;
       this.wrong.push(`${event.type} ${event.seq} was announced before it was durable`);
     }
   }
 
-  private async answer(key: string, label: unknown): Promise<void> {
+  private async answer({ id, waits }: Track, key: string, label: unknown): Promise<void> {
     const { outside, plan } = this.life;
-    this.waits.answered.add(key);
+    waits.answered.add(key);
     try {
-      await this.app.answer(runId, key, { label, draw: ++outside.draws });
+      await this.app.answer(id, key, { label, draw: ++outside.draws });
     } catch (thrown) {
       const error = thrown as Error & { code?: string };
-      this.waits.answered.delete(key);
+      waits.answered.delete(key);
       // The run may not have been taken up yet, or end while the answer is on its way; or another process may have it.
       const late = error.code === "ANSWER" && (plan.contested || / takes no answers/.test(error.message));
       if (!late && !this.store.dead) this.wrong.push(`answer ${key}: ${error.message}`);
@@ -199,12 +256,12 @@ class Process {
   }
 
   private progress(): number {
-    return this.world.given.length + this.events.length;
+    return this.world.given.length + this.tracks.reduce((sum, { events }) => sum + events.length, 0);
   }
 }
 
-async function journal(memory: MemoryStore, codec: Codec): Promise<Recorded[]> {
-  return (await memory.entries(runId)).map((entry) => read(entry, codec));
+async function journal(memory: MemoryStore, id: string, codec: Codec): Promise<Recorded[]> {
+  return (await memory.entries(id)).map((entry) => read(entry, codec));
 }
 
 function read(entry: Entry, { decode }: Codec): Recorded {

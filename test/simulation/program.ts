@@ -5,7 +5,9 @@ import fc from "fast-check";
 export type Call =
   | { call: "step"; form: StepForm }
   /** A body that fails so often before it succeeds, under a policy that allows two retries. */
-  | { call: "retry"; failures: number }
+  | { call: "retry"; failures: number; backoff: number }
+  /** A body that may take longer than an attempt is given. */
+  | { call: "timed"; ms: number; retries: number }
   /** A step whose body makes calls of its own. */
   | { call: "nested"; body: Block; retries: boolean }
   | { call: "wait" }
@@ -79,6 +81,8 @@ export interface Traits {
   scatters: boolean;
   /** A step body that makes calls may start over, and with it what failed in it. */
   renews: boolean;
+  /** The text is not the one that recorded the run. */
+  edited?: boolean;
 }
 
 const small = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
@@ -104,7 +108,18 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
         form: fc.constantFrom<StepForm[]>("plain", "named", "thunk", "draw", "keyed", "method", "shared", "local"),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ call: fc.constant("retry" as const), failures: fc.nat(2) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        call: fc.constant("retry" as const),
+        failures: fc.nat(2),
+        backoff: fc.constantFrom(0, 20),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ call: fc.constant("timed" as const), ms: small(40), retries: fc.nat(1) }),
+    },
     { weight: 2, arbitrary: fc.record({ call: fc.constant("wait" as const) }) },
     { weight: 2, arbitrary: fc.record({ call: fc.constant("sleep" as const), ms: small(30) }) },
     {
@@ -339,6 +354,8 @@ export function traitsOf(program: Program): Traits {
     nested ||= node.call === "nested";
     background ||= node.statement === "background";
     if (node.call === "nested" && node.retries === true) traits.renews = true;
+    // Whether a body is in time depends on what else happens.
+    if (node.call === "timed") traits.ordered = true;
     if (node.use === "scatter") traits.scatters = true;
     if (node.statement === "queue") traits.moves = true;
     if (node.task === "crash" || node.throws === "crash") traits.crashes = true;

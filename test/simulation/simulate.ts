@@ -3,7 +3,7 @@ import { type MemoryStore, memoryStore } from "stepmark";
 import { compile } from "../support/build.js";
 import { seeded } from "../support/schedule.js";
 import { faultsBetween, faultsOf, faultsOfFullReplay } from "./oracle.js";
-import { print } from "./print.js";
+import { type Edit, editKinds, print, statementsOf } from "./print.js";
 import { type Code, type Conditions, type Life, live, type Observed, runId, sound } from "./process.js";
 import { type Program, traitsOf } from "./program.js";
 import type { StorePlan } from "./store.js";
@@ -20,6 +20,14 @@ export interface Verdict {
 
 /** The refusal that a program may earn: only timing could tell the calls apart that unseen code made. */
 const ambiguous = "AMBIGUOUS_SCOPE";
+/** What a step may come to whose process has died often enough. */
+const usedUp = "ATTEMPTS_USED_UP";
+
+/** What may be said of a record when the code was edited. */
+const refusalsOfEdits = new Set<string | undefined>([ambiguous, "AMBIGUOUS_SITE", "REPLAY_MISMATCH", "RETIRED_SITE"]);
+
+/** In so many of the programs a second run is under way in the same process. */
+const companions = 0.25;
 
 /** How a process may learn that another one has its run. */
 const ousting = new Set<string | undefined>(["STALE_OWNER", "RUN_OWNED"]);
@@ -54,15 +62,17 @@ class Simulation {
   private readonly random: () => number;
   private readonly code: Code;
   private readonly traits;
+  private readonly companion: boolean;
 
   constructor(
-    program: Program,
+    private readonly program: Program,
     seed: number,
     private readonly conditions: Conditions,
   ) {
     this.random = seeded(seed);
     this.traits = traitsOf(program);
-    this.code = new Function("exports", "require", compile(print(program), "flow.ts")) as Code;
+    this.code = codeOf(program);
+    this.companion = this.random() < companions;
   }
 
   async play(): Promise<void> {
@@ -88,7 +98,56 @@ class Simulation {
       );
     }
     for (const plan of this.accidents(observed.appends)) await this.accident(plan, observed);
-    await this.takeover(1 + Math.floor(this.random() * observed.appends), observed);
+    await this.takeover(this.within(observed.appends), observed);
+    await this.cancellation(this.within(observed.appends));
+    await this.edited(memory, observed);
+  }
+
+  /** A run that is cancelled is at its end, and stays as it is. */
+  private async cancellation(after: number): Promise<void> {
+    const where = `cancelled after ${after} appends`;
+    const memory = memoryStore();
+    const hurt = await this.life({ memory, time: started, crashed: new Set(), plan: { cancelAt: after } });
+    this.judge(faultsOf(hurt, this.traits), where);
+    if ((await memory.read(runId))?.status !== "cancelled") return;
+    const { time, crashed } = hurt;
+    const again = await this.life({ memory: memory.fork(), time, crashed, companion: false, plan: {} });
+    const faults = [
+      ...[hurt, again]
+        .filter(({ error }) => error?.code !== "RUN_CANCELLED")
+        .map(({ status, error }) => `a cancelled run ended as ${status}: ${error?.stack}`),
+      ...again.bodies.map(({ key }) => `${key} ran after the run was cancelled`),
+      ...(again.after.length > hurt.after.length ? ["entries were written after the run was cancelled"] : []),
+    ];
+    this.judge(faults, where);
+  }
+
+  /** A process with an edited program goes on with the run: each record finds its own call, or is refused. */
+  private async edited(memory: MemoryStore, first: Observed): Promise<void> {
+    const kind = editKinds[Math.floor(this.random() * editKinds.length)]!;
+    const edit: Edit = { kind, at: Math.floor(this.random() * statementsOf(this.program)) };
+    const kept = Math.floor(this.random() * (first.after.length + 1));
+    const where = `resumed after ${kept} of ${first.after.length} entries with statement ${edit.at} edited: ${kind}`;
+    const [code, traits] = [codeOf(this.program, edit), { ...this.traits, crashes: true, ordered: true, edited: true }];
+    let { time, crashed } = { time: first.time, crashed: crashedIn(first, kept) };
+    const fork = memory.fork(runId, kept);
+    for (let round = 0; round < mostResumes; round++) {
+      const later = await this.life({ memory: fork, time, crashed, code, companion: false, plan: {} });
+      this.judge([...faultsOf(later, traits), ...faultsBetween(first, later, traits)], where);
+      if (later.status === "completed") return;
+      const refused = later.error?.code;
+      if (refusalsOfEdits.has(refused) && refused !== undefined) {
+        this.refuse(`${refused} (${kind})`);
+        // What was refused has changed nothing: the old code goes on with it.
+        if (later.after.length === kept)
+          await this.complete({ memory: fork, time, crashed }, `${where}, refused, then the old code`);
+        return;
+      }
+      if ((refused !== undefined && refused !== usedUp) || !this.mayFail(later, traits))
+        this.judge([`ended as ${later.status}: ${later.error?.stack}`], where);
+      ({ time, crashed } = later);
+    }
+    this.judge([`did not complete in ${mostResumes} resumes`], where);
   }
 
   /** A first life that ends by accident, and a resume from what it has left. */
@@ -155,10 +214,10 @@ class Simulation {
       if (observed.status === "completed") return { observed, memory: from.memory };
       const code = observed.error?.code;
       if (code === ambiguous && this.traits.scatters) {
-        this.verdict.refusals[code] = (this.verdict.refusals[code] ?? 0) + 1;
+        this.refuse(code);
         return undefined;
       }
-      if (code !== undefined || !this.mayFail(observed))
+      if ((code !== undefined && code !== usedUp) || !this.mayFail(observed))
         this.judge([`ended as ${observed.status}: ${observed.error?.stack}`], where);
       ({ time, crashed } = observed);
     }
@@ -166,19 +225,46 @@ class Simulation {
     return undefined;
   }
 
-  private mayFail({ error }: Observed): boolean {
+  private mayFail({ error }: Observed, { crashes } = this.traits): boolean {
     // A failing run tries nothing again: what it cuts short may fail the next one.
-    const failures = this.traits.crashes ? /^(crash|flaky|All \d+ attempts)/ : /^All \d+ attempts/;
+    const failures = crashes ? /^(crash|flaky|All \d+ attempts)/ : /^All \d+ attempts/;
     for (let at: unknown = error; at instanceof Error; at = at.cause) {
       if (failures.test(at.message)) return true;
     }
     return false;
   }
 
-  private async life(from: From & Pick<Life, "plan">): Promise<Observed> {
+  private async life(from: From & Pick<Life, "plan"> & Partial<Life>): Promise<Observed> {
     this.verdict.lives++;
-    const { code, outside, conditions } = this;
-    return live({ ...from, code, outside, conditions, seed: Math.floor(this.random() * 2 ** 32) });
+    const { code, outside, conditions, companion } = this;
+    const observed = await live({
+      code,
+      outside,
+      conditions,
+      companion: companion && !from.plan.contested,
+      seed: Math.floor(this.random() * 2 ** 32),
+      ...from,
+    });
+    if (observed.companion !== undefined) this.judge(this.faultsOfOther(observed.companion), "the other run");
+    return observed;
+  }
+
+  /** The other run ends in its own way, or is left when the first has ended. */
+  private faultsOfOther(other: Observed): string[] {
+    const { status, error } = other;
+    const code = error?.code;
+    if (status !== "failed" || code === "STORE" || code === "SHUTDOWN" || this.mayFail(other)) return [];
+    if (code === ambiguous && this.traits.scatters) return [];
+    return [`ended as ${status}: ${error?.stack}`];
+  }
+
+  private refuse(kind: string): void {
+    this.verdict.refusals[kind] = (this.verdict.refusals[kind] ?? 0) + 1;
+  }
+
+  /** A number of an append. */
+  private within(appends: number): number {
+    return 1 + Math.floor(this.random() * appends);
   }
 
   private judge(faults: string[], where: string): void {
@@ -194,13 +280,19 @@ class Simulation {
   }
 
   private accidents(appends: number): StorePlan[] {
-    const at = (): number => 1 + Math.floor(this.random() * appends);
+    const at = (): number => this.within(appends);
     return [{ dieAt: at(), dieAfter: this.random() < 0.5 }, { failAt: at() }, { leaveAt: at() }];
   }
 }
 
-/** The `crash` bodies whose failure is among the first entries. */
-function crashedIn({ after }: Observed, kept: number): Set<string> {
-  const failures = after.slice(0, kept).filter(({ text }) => text.startsWith("!crash "));
+function codeOf(program: Program, edit?: Edit): Code {
+  return new Function("exports", "require", compile(print(program, edit), "flow.ts")) as Code;
+}
+
+/** The `crash` bodies whose failure is among the first entries, or among those of the other run. */
+function crashedIn({ after, companion }: Observed, kept: number): Set<string> {
+  const failures = [...after.slice(0, kept), ...(companion?.after ?? [])].filter(({ text }) =>
+    text.startsWith("!crash "),
+  );
   return new Set(failures.map(({ label }) => label!));
 }

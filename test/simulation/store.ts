@@ -9,6 +9,8 @@ export interface StorePlan {
   dieAfter?: boolean;
   /** The append, counted from 1, after which the app is shut down. */
   leaveAt?: number;
+  /** The append, counted from 1, after which the run is cancelled. */
+  cancelAt?: number;
   /** The append, counted from 1, that fails. */
   failAt?: number;
   /** Takes every owner for dead. */
@@ -23,18 +25,20 @@ export interface StoreOptions {
   plan: StorePlan;
   /** Whether it refuses the appends of a process that does not own the run any more. */
   fenced: boolean;
-  /** Numbers of messages that nobody gets to see. */
-  lost: ReadonlySet<number>;
+  /** Numbers of messages to a run that nobody gets to see. */
+  lost(id: string): ReadonlySet<number>;
   /** Told of the entries that are written or read. */
-  onEntries(entries: readonly Entry[]): void;
+  onEntries(id: string, entries: readonly Entry[]): void;
   /** Told of each append when it has taken effect. */
   onAppend(number: number): void;
 }
 
 export class SimulatedStore {
   dead = false;
-  /** The last entry that is known to be durable. */
-  durable = 0;
+  /** Once its life has been seen to the end, nothing happens to the process any more. */
+  calm = false;
+  /** Number of the last entry of each run that is known to be durable. */
+  readonly durable = new Map<string, number>();
   appends = 0;
   readonly wrong: string[] = [];
   private order: Promise<void> = Promise.resolve();
@@ -55,8 +59,7 @@ export class SimulatedStore {
       list: this.late((filter) => memory.list(filter)),
       entries: this.late(async (id, after) => {
         const entries = await memory.entries(id, after);
-        this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
-        this.options.onEntries(entries);
+        this.see(id, entries);
         return entries;
       }),
       claim: this.late((id, owner, isDead, lease) =>
@@ -65,7 +68,9 @@ export class SimulatedStore {
       renew: this.late((fences, lease) => memory.renew(fences, lease)),
       append: (...args) => this.append(...args),
       post: this.late((id, message) => memory.post(id, message)),
-      inbox: this.late(async (id) => (await memory.inbox(id)).filter(({ number }) => !this.options.lost.has(number))),
+      inbox: this.late(async (id) =>
+        (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).has(number)),
+      ),
       onPost: (listener) => memory.onPost(listener),
       delete: this.late((id) => memory.delete(id)),
       close: async () => {},
@@ -86,21 +91,25 @@ export class SimulatedStore {
     await this.alive();
     const number = ++this.appends;
     const { plan, fenced } = this.options;
-    const { dieAt, dieAfter, failAt, notice } = plan;
+    const { dieAt, dieAfter, failAt, notice } = this.calm ? { notice: plan.notice } : (plan as StorePlan);
     if (number === failAt) throw new Error("disk full");
     if (number === dieAt && !dieAfter) this.dead = true;
     await this.alive();
     const owned = (await this.memory.read(id))?.fence ?? 0;
     await this.memory.append(id, fenced ? fence : owned, entries, change);
     if (owned !== fence) this.wrong.push("a process that does not own the run has written to its journal");
-    this.durable = Math.max(this.durable, entries.at(-1)?.seq ?? 0);
-    this.options.onEntries(entries);
+    this.see(id, entries);
     if (number === dieAt) this.dead = true;
     if (number === notice?.after) notice.call();
-    this.options.onAppend(number);
+    if (!this.calm) this.options.onAppend(number);
     // An acknowledgement takes its time, and need not come in order.
     await this.scheduler.turn();
     await this.alive();
+  }
+
+  private see(id: string, entries: readonly Entry[]): void {
+    this.durable.set(id, Math.max(this.durable.get(id) ?? 0, entries.at(-1)?.seq ?? 0));
+    this.options.onEntries(id, entries);
   }
 
   private late<A extends unknown[], R>(method: (...args: A) => Promise<R>): (...args: A) => Promise<R> {

@@ -13,10 +13,13 @@ import type { Scheduler } from "./scheduler.js";
 export interface BodyNote {
   /** Undefined for a body that is not told which call it serves. */
   label: string | undefined;
+  runId: string;
   key: string;
   attempt: number;
   ended: boolean;
   failed: boolean;
+  /** Whether it may have taken longer than it had. */
+  timed: boolean;
 }
 
 /** What a call was given, in the order in which code saw it. */
@@ -51,7 +54,7 @@ export class World {
 
   /** What the program imports. */
   get module(): Record<string, unknown> {
-    const { begin, end, work, draw, fail, crash, flaky, t, shop } = this;
+    const { begin, end, work, draw, fail, crash, flaky, slow, t, shop } = this;
     const unseen = {
       limiter,
       lifo: (most: number) => limiter(most, "newest"),
@@ -61,7 +64,7 @@ export class World {
       sequence,
       Emitter,
     };
-    return { begin, end, work, draw, fail, crash, flaky, t, shop, messageOf, settled, ...unseen };
+    return { begin, end, work, draw, fail, crash, flaky, slow, t, shop, messageOf, settled, ...unseen };
   }
 
   /**
@@ -94,15 +97,16 @@ export class World {
   };
 
   private readonly begin = (label: string | undefined): BodyNote => {
-    const { key, attempt } = stepContext();
-    const note = { label, key, attempt, ended: false, failed: false };
+    const { runId, key, attempt } = stepContext();
+    const note = { label, runId, key, attempt, ended: false, failed: false, timed: false };
     this.bodies.push(note);
     return note;
   };
 
   private readonly end = (label: string | undefined, inner?: unknown): unknown => {
-    const { key, attempt } = stepContext();
-    return this.result(this.bodies.findLast((note) => note.key === key && note.attempt === attempt)!, label, inner);
+    const { runId, key, attempt } = stepContext();
+    const isIts = (note: BodyNote): boolean => note.runId === runId && note.key === key && note.attempt === attempt;
+    return this.result(this.bodies.findLast(isIts)!, label, inner);
   };
 
   private result(note: BodyNote, label: string | undefined, inner?: unknown): unknown {
@@ -123,6 +127,14 @@ export class World {
 
   private readonly work = async (label: string | undefined): Promise<unknown> => {
     const note = this.begin(label);
+    await this.scheduler.turn();
+    return this.result(note, label);
+  };
+
+  private readonly slow = async (label: string): Promise<unknown> => {
+    const note = this.begin(label);
+    note.timed = true;
+    await this.scheduler.turn();
     await this.scheduler.turn();
     return this.result(note, label);
   };

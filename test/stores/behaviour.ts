@@ -51,8 +51,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await store.close();
     });
     const read = async (id: string): Promise<RunRecord> => (await store.read(id))!;
-    const seqs = async (id: string, after?: number): Promise<number[]> =>
-      (await store.entries(id, after)).map(({ seq }) => seq);
+    const seqs = async (id: string, after?: number, limit?: number): Promise<number[]> =>
+      (await store.entries(id, after, limit)).map(({ seq }) => seq);
 
     it("creates a run once, and gives the one that is there", async () => {
       const first = await store.create(newRun("r"));
@@ -113,6 +113,9 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await store.entries("r")).toEqual([entry(1), full, entry(3)]);
       expect(await seqs("r", 2)).toEqual([3]);
       expect(await seqs("r", 3)).toEqual([]);
+      expect(await seqs("r", 0, 2)).toEqual([1, 2]);
+      expect(await seqs("r", 1, 1)).toEqual([2]);
+      expect(await seqs("r", 2, 5)).toEqual([3]);
       expect(await seqs("none")).toEqual([]);
     });
 

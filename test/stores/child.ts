@@ -19,8 +19,10 @@ export interface Child {
 }
 
 export interface Stage {
-  /** Starts a module with `sqliteStore`, `thisProcess`, `isDead` and `args` (the strings given) in scope. */
+  /** Starts a module with the library, `sqliteStore`, `thisProcess`, `isDead` and `args` (the strings given) in scope. */
   start(source: string, ...args: string[]): Child;
+  /** The same, with a limit on the size of the files that the process may write, in blocks of 512 bytes. */
+  startLimited(blocks: number, source: string, ...args: string[]): Child;
   remove(): void;
 }
 
@@ -30,8 +32,11 @@ export function stage(): Stage {
   mkdirSync(root, { recursive: true });
   const folder = mkdtempSync(join(root, "stores-"));
   buildSync({
-    entryPoints: [here("../../runtime/stores/sqlite.ts"), here("../../runtime/stores/owner.ts")],
+    entryPoints: ["index.ts", "stores/sqlite.ts", "stores/owner.ts"].map((path) => here(`../../runtime/${path}`)),
     outdir: folder,
+    entryNames: "[name]",
+    // One copy of what they share.
+    splitting: true,
     outExtension: { ".js": ".mjs" },
     bundle: true,
     platform: "node",
@@ -39,30 +44,37 @@ export function stage(): Stage {
   });
   const children: ChildProcess[] = [];
   let scripts = 0;
+  const write = (source: string): string => {
+    const file = join(folder, `script${scripts++}.mjs`);
+    writeFileSync(
+      file,
+      `import { Stepmark, step, workflow } from "./index.mjs";
+       import { sqliteStore } from "./sqlite.mjs";
+       import { thisProcess, isDead } from "./owner.mjs";
+       const args = process.argv.slice(2);
+       ${source}`,
+    );
+    return file;
+  };
+  const launch = (command: string, args: readonly string[]): Child => {
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+    children.push(child);
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    let errors = "";
+    child.stderr.on("data", (part: Buffer) => {
+      errors += part.toString();
+    });
+    const closed = once(child, "close");
+    return {
+      process: child,
+      line: async () => (await lines.next()).value as string | undefined,
+      ended: async () => ({ code: (await closed)[0] as number | null, errors }),
+    };
+  };
   return {
-    start(source, ...args) {
-      const file = join(folder, `script${scripts++}.mjs`);
-      writeFileSync(
-        file,
-        `import { sqliteStore } from "./sqlite.mjs";
-         import { thisProcess, isDead } from "./owner.mjs";
-         const args = process.argv.slice(2);
-         ${source}`,
-      );
-      const child = spawn(process.execPath, [file, ...args], { stdio: ["pipe", "pipe", "pipe"] });
-      children.push(child);
-      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-      let errors = "";
-      child.stderr.on("data", (part: Buffer) => {
-        errors += part.toString();
-      });
-      const closed = once(child, "close");
-      return {
-        process: child,
-        line: async () => (await lines.next()).value as string | undefined,
-        ended: async () => ({ code: (await closed)[0] as number | null, errors }),
-      };
-    },
+    start: (source, ...args) => launch(process.execPath, [write(source), ...args]),
+    startLimited: (blocks, source, ...args) =>
+      launch("sh", ["-c", `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, write(source), ...args]),
     remove() {
       for (const child of children) child.kill("SIGKILL");
       rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,11 @@
-/** Builds of one source file, compiled and loaded in this process: for runs that meet another build of their code. */
+/**
+ * Builds of one source file, compiled and loaded in this process: for runs that meet another build of their code. The two
+ * appliers take turns, so that what one build has recorded is replayed by a build that was made the other way.
+ */
 import * as stepmark from "stepmark";
 import ts from "typescript";
 import { transformFile } from "../../transformer/index.js";
+import { transformText } from "../../transformer/transform-text.js";
 
 export interface BuildOptions {
   path?: string;
@@ -15,7 +19,7 @@ export function build(
   source: string,
   { path = "flow.ts", target, imports = {} }: BuildOptions = {},
 ): { [name: string]: unknown } {
-  const code = compile(source, path, target);
+  const code = compile(source, path, target, takeTurns());
   const exports = {};
   const require = (name: string): unknown => {
     const found = { stepmark, ...imports }[name];
@@ -26,10 +30,25 @@ export function build(
   return exports;
 }
 
-export function compile(source: string, path: string, target = ts.ScriptTarget.ES2022): string {
-  return ts.transpileModule(source, {
+type Applier = "nodes" | "text";
+
+let builds = 0;
+
+function takeTurns(): Applier {
+  return builds++ % 2 === 0 ? "nodes" : "text";
+}
+
+/** @param applier by default one that depends on the source alone, so that what fails can be repeated */
+export function compile(
+  source: string,
+  path: string,
+  target = ts.ScriptTarget.ES2022,
+  applier: Applier = source.length % 2 === 0 ? "nodes" : "text",
+): string {
+  const edited = applier === "text" ? transformText(source, { file: path, root: "/" })?.code : undefined;
+  return ts.transpileModule(edited ?? source, {
     fileName: path,
     compilerOptions: { target, module: ts.ModuleKind.CommonJS },
-    transformers: { before: [transformFile(ts, { root: "/" })] },
+    transformers: applier === "nodes" ? { before: [transformFile(ts, { root: "/" })] } : {},
   }).outputText;
 }

@@ -1,8 +1,7 @@
-/** Vite plugin for our own tests: applies the node applier, as tspc would, to every file that imports the library. */
+/** Vite plugin for our own tests: applies the text applier to every file that imports the library; Vite strips the types. */
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import type { Plugin } from "vite";
-import { transformFile } from "../../transformer/index.js";
+import { fileOf, transformText } from "../../transformer/transform-text.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -11,20 +10,10 @@ export function stepmarkPlugin(): Plugin {
     name: "stepmark-test",
     enforce: "pre",
     transform(code, id) {
-      const path = id.split("?")[0]!;
-      if (!/\.[cm]?tsx?$/.test(path) || path.includes("/node_modules/") || !code.includes("stepmark")) return null;
-      if (path.startsWith(`${root}runtime/`) || path.startsWith(`${root}transformer/`)) return null;
-      const { outputText, sourceMapText } = ts.transpileModule(code, {
-        fileName: path,
-        compilerOptions: {
-          target: ts.ScriptTarget.ES2022,
-          module: ts.ModuleKind.ESNext,
-          sourceMap: true,
-          verbatimModuleSyntax: true,
-        },
-        transformers: { before: [transformFile(ts, { root })] },
-      });
-      return { code: outputText.replace(/\/\/# sourceMappingURL=.*\s*$/u, ""), map: sourceMapText ?? null };
+      const file = fileOf(id);
+      if (file === undefined || !/\.[cm]?tsx?$/.test(file) || file.includes("/node_modules/")) return null;
+      if (file.startsWith(`${root}runtime/`) || file.startsWith(`${root}transformer/`)) return null;
+      return transformText(code, { file, root }) ?? null;
     },
   };
 }

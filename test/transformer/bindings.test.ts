@@ -1,7 +1,7 @@
 /** Which calls are calls of the library: by binding, in every form an import can take, and never by name (B62, B63). */
 import { describe, expect, it } from "vitest";
 import { RowKind } from "../../runtime/scope/site-table.js";
-import { compile, execute, oneSetting, places, planOf } from "./compile.js";
+import { compile, execute, oneSetting, places, planOf, withAppliers } from "./compile.js";
 
 /** How many sites a source has. */
 function sites(source: string): number {
@@ -118,7 +118,9 @@ describe("which files are handled", () => {
 
   it.each(["a.ts", "a.mts", "a.cts", "a.tsx", "a.js", "a.mjs", "a.cjs", "a.jsx"])("%s is transformed", (name) => {
     const source = `import { step } from "stepmark"; export const f = () => step(g);`;
-    expect(compile(source, oneSetting, { fileName: `/project/${name}` })).toContain("step.at(");
+    for (const as of withAppliers(oneSetting)) {
+      expect(compile(source, as, { fileName: `/project/${name}` })).toContain("step.at(");
+    }
   });
 
   it("a file with nothing to do is returned as it is", () => {
@@ -146,23 +148,28 @@ it("B62: a local of the imported name is not the import", () => {
   ).toBe(1);
 });
 
-it("B63: every form of call gets its own identity, or reaches the library without one, which refuses it", async () => {
-  const source = `import { step as s } from "stepmark"; import * as L from "stepmark"; const q = L.step; const f = () => 1;
+const both = withAppliers(oneSetting);
+
+it.each(both)(
+  "B63: every form of call gets its own identity, or reaches the library without one: $name",
+  async (as) => {
+    const source = `import { step as s } from "stepmark"; import * as L from "stepmark"; const q = L.step; const f = () => 1;
     export const run = async () => [await s(f), await L.step(f), await q(f), await L?.step?.(f), await L["step"](f),
       await (s as any).call(null, f), await (0, L.step)(f), await [f].map((x) => s(x))[0], await Reflect.apply(s, null, [f])];`;
-  const { outcome, trace } = await execute(compile(source, oneSetting), oneSetting);
-  expect(outcome.result).toBe("[1,1,1,1,1,1,1,1,1]");
-  expect(trace.identities.map(({ chain, anchor }) => [...chain, anchor].join(">"))).toEqual([
-    "run{}>f",
-    "run{}>f~1",
-    "run{}>f~2",
-    "run{}>f~3",
-    "run{}>f~4",
-    "run{}>f~5",
-    "run{}>map()>x",
-  ]);
-  expect(trace.untransformed).toBe(2);
-});
+    const { outcome, trace } = await execute(compile(source, as), as);
+    expect(outcome.result).toBe("[1,1,1,1,1,1,1,1,1]");
+    expect(trace.identities.map(({ chain, anchor }) => [...chain, anchor].join(">"))).toEqual([
+      "run{}>f",
+      "run{}>f~1",
+      "run{}>f~2",
+      "run{}>f~3",
+      "run{}>f~4",
+      "run{}>f~5",
+      "run{}>map()>x",
+    ]);
+    expect(trace.untransformed).toBe(2);
+  },
+);
 
 describe("only what may lead to a step is marked", () => {
   const marks = (statement: string): string[] =>

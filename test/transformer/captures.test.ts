@@ -1,6 +1,8 @@
 /** What an inline step body closes over is passed along, by the function that holds it. */
 import { describe, expect, it } from "vitest";
-import { compile, execute, moduleOf, oneSetting, planOf } from "./compile.js";
+import { compile, execute, moduleOf, oneSetting, planOf, withAppliers } from "./compile.js";
+
+const both = withAppliers(oneSetting);
 
 /** Captured names of the only site with captures, by frame. */
 function captured(statements: string): string[] {
@@ -67,18 +69,18 @@ describe("captures", () => {
     expect(captured(statements)).toEqual([]);
   });
 
-  it("are read when they are asked for, in the function that declares them", async () => {
+  it.each(both)("are read when they are asked for, in the function that declares them: $name", async (as) => {
     const source = `const outer = async (a: any) => { const inner = async (b: any) => { const early = step(() => [a, b, late]); const late = 3; void late; return early; }; return inner(a + 1); };
       return outer(1);`;
-    const { trace } = await execute(compile(moduleOf(source.replace(", late]", "]")), oneSetting), oneSetting);
+    const { trace } = await execute(compile(moduleOf(source.replace(", late]", "]")), as), as);
     expect(trace.identities[0]!.captures).toEqual({ "run{}>outer{}": [1], "run{}>outer{}>inner{}": [2] });
-    const early = await execute(compile(moduleOf(source), oneSetting), oneSetting);
+    const early = await execute(compile(moduleOf(source), as), as);
     expect(early.trace.identities[0]!.captures).toEqual({ error: [] });
   });
 
-  it("of a parameter's initialiser go by a frame that can be seen there", async () => {
+  it.each(both)("of a parameter's initialiser go by a frame that can be seen there: $name", async (as) => {
     const source = "const f = async (a: any, b = step(() => a)) => [await b, await step(() => a)]; return f(7);";
-    const { trace, outcome } = await execute(compile(moduleOf(source), oneSetting), oneSetting);
+    const { trace, outcome } = await execute(compile(moduleOf(source), as), as);
     expect(outcome.result).toBe("[7,7]");
     expect(trace.identities.map(({ captures }) => captures)).toEqual([{ "run{}": [7] }, { "run{}>f{}": [7] }]);
   });

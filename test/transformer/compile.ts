@@ -1,22 +1,29 @@
 /** Compiles snippets with every compiler, module format and target that we support, and executes the output. */
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 import { compileFunction, constants } from "node:vm";
 import ts6 from "typescript";
 import ts59 from "typescript-5.9";
 import type { Row } from "../../runtime/scope/site-table.js";
 import { type TransformOptions, transformFile } from "../../transformer/index.js";
 import { type Plan, plan } from "../../transformer/plan/index.js";
+import { transformText } from "../../transformer/transform-text.js";
 import { install, type Trace } from "./fake-runtime.js";
 
 export type TypeScript = typeof ts6;
 
 export const compilers: Record<string, TypeScript> = { "6": ts6, "5.9": ts59 as unknown as TypeScript };
 
+/** Which of the two ways of carrying out a plan is used. */
+export type Applier = "nodes" | "text";
+export const appliers: Applier[] = ["nodes", "text"];
+
 export interface Setting {
   name: string;
   ts: TypeScript;
   options: ts6.CompilerOptions;
+  applier: Applier;
 }
 
 function setting(
@@ -24,11 +31,13 @@ function setting(
   module: "ESNext" | "CommonJS",
   target: string,
   more: ts6.CompilerOptions = {},
+  applier: Applier = "nodes",
 ): Setting {
   const ts = compilers[version]!;
   return {
-    name: `TypeScript ${version}, ${module}, ${target}`,
+    name: `TypeScript ${version}, ${module}, ${target}, on ${applier}`,
     ts,
+    applier,
     options: {
       module: ts.ModuleKind[module],
       target: ts.ScriptTarget[target as "ES2022"],
@@ -39,15 +48,25 @@ function setting(
   };
 }
 
-export const settings: Setting[] = Object.keys(compilers).flatMap((version) =>
-  (["ESNext", "CommonJS"] as const).flatMap((module) =>
-    ["ES2017", "ES2022", "ESNext"].map((target) => setting(version, module, target)),
+const targets = ["ES2017", "ES2022", "ESNext"];
+
+/** The text applier brings a TypeScript of its own, so that what follows it matters less. */
+export const settings: Setting[] = [
+  ...Object.keys(compilers).flatMap((version) =>
+    (["ESNext", "CommonJS"] as const).flatMap((module) => targets.map((target) => setting(version, module, target))),
   ),
-);
+  ...targets.map((target) => setting("6", "ESNext", target, {}, "text")),
+  setting("6", "CommonJS", "ES2022", {}, "text"),
+];
 
 /** One setting for tests of what does not depend on it. */
 export const oneSetting = setting("6", "ESNext", "ESNext");
 export { setting };
+
+/** A setting with each applier. */
+export function withAppliers(given: Setting): Setting[] {
+  return appliers.map((applier) => ({ ...given, applier, name: given.name.replace(/on \w+$/, `on ${applier}`) }));
+}
 
 export interface CompileOptions extends TransformOptions {
   fileName?: string;
@@ -56,15 +75,21 @@ export interface CompileOptions extends TransformOptions {
   before?: ts6.TransformerFactory<ts6.SourceFile>[];
 }
 
-export function compile(text: string, { ts, options }: Setting, more: CompileOptions = {}): string {
+export function compile(source: string, { ts, options, applier }: Setting, more: CompileOptions = {}): string {
   const { fileName = "/project/src/flow.ts", transform = true, before = [], ...given } = more;
-  const ours = transform ? [transformFile(ts, { root: "/project", ...given })] : [];
-  const { outputText } = ts.transpileModule(text, {
+  const ours = transform && applier === "nodes" ? [transformFile(ts, { root: "/project", ...given })] : [];
+  const edited = transform && applier === "text" ? edit(source, fileName, given) : source;
+  const { outputText } = ts.transpileModule(edited, {
     fileName,
     compilerOptions: options,
     transformers: { before: [...before, ...ours] },
   });
   return outputText;
+}
+
+/** The source as the text applier leaves it for a compiler. */
+export function edit(source: string, fileName = "/project/src/flow.ts", more: TransformOptions = {}): string {
+  return transformText(source, { root: "/project", ...more, file: fileName })?.code ?? source;
 }
 
 export function planOf(
@@ -136,6 +161,11 @@ export async function execute(code: string, setting: Setting): Promise<{ outcome
       outcome.error = String(error);
   }
   return { outcome, trace };
+}
+
+/** All that was seen, as text: what a step captures may be an object that is made anew in each pass. */
+export function traceText(seen: { outcome: Outcome; trace: Trace }): string {
+  return inspect(seen, { depth: 8, maxArrayLength: null, maxStringLength: null, breakLength: 120 });
 }
 
 /** A value as text, the same for every activation. */

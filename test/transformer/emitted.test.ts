@@ -3,7 +3,19 @@ import { SourceMap } from "node:module";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { transformFile } from "../../transformer/index.js";
-import { compile, compilers, execute, load, moduleOf, oneSetting, planOf, setting, settings } from "./compile.js";
+import {
+  appliers,
+  compile,
+  compilers,
+  execute,
+  load,
+  moduleOf,
+  oneSetting,
+  planOf,
+  setting,
+  settings,
+  withAppliers,
+} from "./compile.js";
 import { functions } from "./corpus/functions.js";
 
 const [newest, commonJs] = [oneSetting, setting("6", "CommonJS", "ES2022")];
@@ -246,16 +258,25 @@ describe("decorators and their metadata", () => {
       @dec() field: Service = make(); @dec() async m(a: Service, b: number): Promise<string> { return step(load, a, b); }
       @dec() *g(a: Service): any { yield step(load, a); } @dec() get p(): Service { return h(); } }`;
 
-  it.each(["6", "5.9"])("are those of the source under TypeScript %s", (version) => {
-    const as = setting(version, "ESNext", "ES2022", { emitDecoratorMetadata: true, useDefineForClassFields: false });
+  it.each([
+    ["6", "nodes"],
+    ["5.9", "nodes"],
+    ["6", "text"],
+  ] as const)("are those of the source under TypeScript %s, on %s", (version, applier) => {
+    const options = { emitDecoratorMetadata: true, useDefineForClassFields: false };
+    const as = setting(version, "ESNext", "ES2022", options, applier);
     const metadata = (text: string): string[] => text.match(/__metadata\("design:.*$/gm) ?? [];
     const plain = metadata(compile(source, as, { transform: false }));
     expect(plain.length).toBeGreaterThan(8);
     expect(metadata(compile(source, as))).toEqual(plain);
   });
 
-  it.each(["6", "5.9"])("of the standard kind run alike under TypeScript %s", async (version) => {
-    const as = setting(version, "ESNext", "ES2022", { experimentalDecorators: false });
+  it.each([
+    ["6", "nodes"],
+    ["5.9", "nodes"],
+    ["6", "text"],
+  ] as const)("of the standard kind run alike under TypeScript %s, on %s", async (version, applier) => {
+    const as = setting(version, "ESNext", "ES2022", { experimentalDecorators: false }, applier);
     const snippet =
       moduleOf(`const log: any[] = []; const dec = (n: any) => (v: any, c: any) => { log.push([n, c.kind, String(c.name)]); return c.kind === "method" ? function (this: any, ...xs: any[]) { return ["wrapped", v.apply(this, xs)]; } : undefined; };
       @dec("c") class A { @dec("f") f = t.log("f"); @dec("m") m(x: any) { return t.log(x); } @dec("s") static s = t.log("s"); @dec("a") accessor a = t.log("a"); static { t.log("block"); } }
@@ -275,7 +296,7 @@ describe("other compiler options", () => {
     setting("6", "CommonJS", "ES2015"),
     setting("6", "ESNext", "ES2022", { verbatimModuleSyntax: true, isolatedModules: true }),
   ];
-  describe.each(variants)("$name $options.useDefineForClassFields", (as) => {
+  describe.each(variants.flatMap(withAppliers))("$name $options.useDefineForClassFields", (as) => {
     it.each(Object.entries(functions))("%s", async (_name, snippet) => {
       const source = moduleOf(snippet);
       const plain = await execute(compile(source, as, { transform: false }), as);
@@ -290,8 +311,8 @@ describe("other compiler options", () => {
     expect(() => compile(`import { step } from "stepmark"; export const f = () => step(g);`, as)).toThrow(/ES2015/);
   });
 
-  it("JSX is transformed before it is compiled", async () => {
-    const as = setting("6", "CommonJS", "ES2022", { jsx: ts.JsxEmit.React });
+  it.each(appliers)("JSX is transformed before it is compiled, on %s", async (applier) => {
+    const as = setting("6", "CommonJS", "ES2022", { jsx: ts.JsxEmit.React }, applier);
     const source =
       moduleOf(`const React = { createElement: (...xs: any[]) => xs }; const Item = 1; const p = { q: 2 }; const ok = (x: any) => x;
       return <Item a={ok(1)} {...p} {...ok({ r: 3 })}>{await step(() => ok(2))} text {[1].map((x) => <b key={x}>{ok(x)}</b>)}</Item>;`);
@@ -348,11 +369,16 @@ describe("sloppy code", () => {
     "this is the global object": `function f(this: any) { return this === globalThis; } return [f(), (0, f)(), f.call(1 as any)];`,
     "a function in a block is visible after it": `{ function later() { return t.log("later"); } } return later();`,
     "a name declared twice": `function f(a: any, a: any) { return h(a); } function* g(a: any, a: any) { yield h(a); } function h(x: any) { return x; } return [f(1, 2), ...g(3, 4)];`,
+    "an initialiser in the head of a for-in": `for (var k: any = t.log("once") in { a: 1, b: 2 }) await step(() => t.log(k)); for (var q: any = t.log("none") in {}); return [k, q];`,
     "a parameter declared again": `function f(a: any) { var a; return h(a); } function h(x: any) { return x; } return f(1);`,
     with: `const o = { f: (x: any) => t.log("o.f", x), step: (f: any) => t.log("o.step", f()) }; const f = 1; with (o as any) { f(2 as never); step(() => 3); } return f;`,
   };
 
-  it.each(Object.entries(snippets))("%s", async (_name, snippet) => {
+  const both = withAppliers(as).flatMap((as) =>
+    Object.entries(snippets).map(([name, text]) => [name, as, text] as const),
+  );
+
+  it.each(both)("%s, in $applier", async (_name, as, snippet) => {
     const source = `const { step } = require("stepmark"); exports.run = async function (t: any): Promise<any> { await step(() => 0); ${snippet} };`;
     const plain = await execute(compile(source, as, { transform: false }), as);
     expect(plain.outcome.error).toBeUndefined();
@@ -363,13 +389,13 @@ describe("sloppy code", () => {
 });
 
 describe("the root function", () => {
-  it("lets calls through where no runtime is loaded", async () => {
+  it.each(withAppliers(newest))("lets calls through where no runtime is loaded: $name", async (as) => {
     const source = `export function run(o: any) { const out: any[] = []; for (const x of [1, 2]) out.push(new o.C(x).m(o.f(x))); return [...g(3), out]; } function* g(...xs: any[]) { yield h(xs); } const h = (x: any) => x;`;
     const key = Symbol.for("stepmark@1");
     const kept = (globalThis as never)[key];
     delete (globalThis as never)[key];
     try {
-      const module = await load(compile(source, newest, { include: ["src"] }), newest);
+      const module = await load(compile(source, as, { include: ["src"] }), as);
       class C {
         constructor(readonly v: number) {}
         m(x: number) {

@@ -1,10 +1,20 @@
 /** Loop paths: which iteration each identity says it is in. */
 import { describe, expect, it } from "vitest";
-import { compile, execute, moduleOf, oneSetting } from "./compile.js";
+import { compile, execute, moduleOf, oneSetting, traceText, withAppliers } from "./compile.js";
+import type { Trace } from "./fake-runtime.js";
+
+/** The same with either applier. */
+async function traced(snippet: string): Promise<Trace> {
+  const [nodes, text] = withAppliers(oneSetting);
+  const { outcome, trace } = await execute(compile(moduleOf(snippet), nodes!), nodes!);
+  expect(outcome.error).toBeUndefined();
+  const other = await execute(compile(moduleOf(snippet), text!), text!);
+  expect(traceText(other)).toBe(traceText({ outcome, trace }));
+  return trace;
+}
 
 async function identities(snippet: string): Promise<string[]> {
-  const { outcome, trace } = await execute(compile(moduleOf(snippet), oneSetting), oneSetting);
-  expect(outcome.error).toBeUndefined();
+  const trace = await traced(snippet);
   return trace.identities.map(({ anchor, path }) => `${anchor}${path === 0 ? "" : `[${path}]`}`);
 }
 
@@ -75,8 +85,7 @@ it("a function keeps the iteration that it was made in, whenever it is called", 
     do { n++; } while (keep(async () => step(() => "do")) && n < 2);
     for (const { f = async () => step(() => "default") } of [{}, {}] as any[]) fs.push(f);
     for (const f of fs.reverse()) await f();`;
-  const { outcome, trace } = await execute(compile(moduleOf(snippet), oneSetting), oneSetting);
-  expect(outcome.error).toBeUndefined();
+  const trace = await traced(snippet);
   expect(
     trace.entered.filter((entry) => !entry.includes(">keep{}")).map((entry) => entry.replace("run{}>", "")),
   ).toEqual([
@@ -89,8 +98,7 @@ it("a function keeps the iteration that it was made in, whenever it is called", 
 
 it("what a field's initialiser calls goes by the iteration that its class was made in, once", async () => {
   const snippet = `const mk = (x: any) => x; for (const x of [1, 2]) { class A { v = mk(x); w = step(() => x); f = (y = mk(1)) => y; } await new A().w; new A().f(); }`;
-  const { outcome, trace } = await execute(compile(moduleOf(snippet), oneSetting), oneSetting);
-  expect(outcome.error).toBeUndefined();
+  const trace = await traced(snippet);
   const inField = trace.marks.filter(({ anchor }) => anchor === "mk");
   expect(inField.map(({ chain, path }) => [...chain, path].join(">"))).toEqual([
     ...["run{}>A.v{}>0", "run{}>A.v{}>0", "run{}>A.f{}>0"],

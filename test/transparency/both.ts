@@ -6,6 +6,7 @@ import * as stepmark from "stepmark";
 import { type AnyWorkflow, type MemoryStore, memoryStore, Stepmark } from "stepmark";
 import ts from "typescript";
 import { transformFile } from "../../transformer/index.js";
+import { transformText } from "../../transformer/transform-text.js";
 
 export interface Observed {
   log: string[];
@@ -39,15 +40,21 @@ export class Tracer {
 
 export const targets = [ts.ScriptTarget.ES2017, ts.ScriptTarget.ES2022, ts.ScriptTarget.ESNext];
 
+export type Applier = "nodes" | "text";
+export const appliers: Applier[] = ["nodes", "text"];
+
 export interface BothOptions {
+  applier?: Applier;
   target?: ts.ScriptTarget;
   fileName?: string;
   compilerOptions?: ts.CompilerOptions;
 }
 
-function compileWith(source: string, transform: boolean, options: BothOptions): string {
-  return ts.transpileModule(source, {
-    fileName: options.fileName ?? "/project/flow.ts",
+function compileWith(source: string, applier: Applier | undefined, options: BothOptions): string {
+  const { fileName = "/project/flow.ts" } = options;
+  const edited = applier === "text" ? transformText(source, { file: fileName, root: "/project" })?.code : undefined;
+  return ts.transpileModule(edited ?? source, {
+    fileName,
     compilerOptions: {
       target: options.target ?? ts.ScriptTarget.ES2022,
       module: ts.ModuleKind.CommonJS,
@@ -55,12 +62,12 @@ function compileWith(source: string, transform: boolean, options: BothOptions): 
       esModuleInterop: true,
       ...options.compilerOptions,
     },
-    transformers: transform ? { before: [transformFile(ts, { root: "/project" })] } : {},
+    transformers: applier === "nodes" ? { before: [transformFile(ts, { root: "/project" })] } : {},
   }).outputText;
 }
 
 export function transformed(source: string, options: BothOptions = {}): string {
-  return compileWith(source, true, options);
+  return compileWith(source, options.applier ?? "nodes", options);
 }
 
 function load(code: string, library: unknown, tracer: Tracer): AnyWorkflow {
@@ -117,7 +124,7 @@ export async function runPlain(source: string, options: BothOptions = {}): Promi
   const tracer = new Tracer();
   let w: AnyWorkflow;
   try {
-    w = load(compileWith(source, false, options), keyedLibrary(), tracer);
+    w = load(compileWith(source, undefined, options), keyedLibrary(), tracer);
   } catch (error) {
     return { log: tracer.log, error: errorText(error) };
   }

@@ -1,7 +1,7 @@
 /** Transformed code in a real run does what the source does, live and on replay from every prefix of the journal (I9). */
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runPlain, runTransformed, targets, transformed } from "./both.js";
+import { appliers, runPlain, runTransformed, targets, transformed } from "./both.js";
 import { randomProgram } from "./programs.js";
 import { snippets } from "./snippets.js";
 
@@ -15,10 +15,14 @@ describe.each(targets)("target %s", (target) => {
     const both = { target, ...options };
     const plain = await runPlain(source, both);
     expect(plain.error).toBeUndefined();
-    const { observed, store, replay } = await runTransformed(source, both);
-    expect(observed, transformed(source, both)).toEqual(plain);
-    const { length } = await store.entries("run");
-    for (let kept = 0; kept <= length; kept++) expect(await replay(kept), `after ${kept} entries`).toEqual(plain);
+    for (const applier of appliers) {
+      const { observed, store, replay } = await runTransformed(source, { ...both, applier });
+      expect(observed, transformed(source, { ...both, applier })).toEqual(plain);
+      const { length } = await store.entries("run");
+      for (let kept = 0; kept <= length; kept++) {
+        expect(await replay(kept), `on ${applier}, after ${kept} entries`).toEqual(plain);
+      }
+    }
   });
 });
 
@@ -55,12 +59,17 @@ describe("random programs", () => {
       const plain = await runPlain(source, { target });
       // Some are none: an \`await\` where no parameter may have one.
       if (plain.error?.startsWith("SyntaxError")) continue;
-      const { observed, store, replay } = await runTransformed(source, { target });
-      expect(observed, `seed ${seed}`).toEqual(plain);
-      if (plain.error !== undefined) continue;
-      const { length } = await store.entries("run");
-      const cuts = length > 60 ? [length] : [length, Math.floor(length / 2)];
-      for (const kept of cuts) expect(await replay(kept), `seed ${seed} after ${kept} entries`).toEqual(plain);
+      for (const applier of appliers) {
+        const { observed, store, replay } = await runTransformed(source, { target, applier });
+        expect(observed, `seed ${seed} on ${applier}`).toEqual(plain);
+        if (plain.error !== undefined) continue;
+        const { length } = await store.entries("run");
+        // The appliers take turns at resuming after half of the entries.
+        const half = (seed % 2 === 0) === (applier === "text") && length <= 60 ? [Math.floor(length / 2)] : [];
+        for (const kept of [length, ...half]) {
+          expect(await replay(kept), `seed ${seed} on ${applier} after ${kept} entries`).toEqual(plain);
+        }
+      }
     }
   });
 });

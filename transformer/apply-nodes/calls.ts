@@ -1,7 +1,7 @@
 /** Sites, marked calls and the optional chains that hold them. */
 import type ts from "typescript";
 import type { CallEdit, ChainEdit, MarkEdit, SiteEdit } from "../plan/shape.js";
-import { isMember, isWrapper } from "../plan/syntax.js";
+import { isMember, isWrapper, memberIn, takesName } from "../plan/syntax.js";
 import { callMethod, capturesNode, frameNode, pathNode } from "./build.js";
 import type { Applying } from "./index.js";
 
@@ -113,19 +113,12 @@ function calleeAndSelf(
 ): [ts.Expression, ts.Expression] {
   const { factory } = applying;
   if (self.kind === "none") return [writer.value(callee), factory.createVoidZero()];
-  const member = memberIn(applying, callee);
+  const member = memberIn(applying.ts, callee);
   if (self.kind === "guard") return [writer.value(member), factory.createIdentifier(self.name)];
   const object = writer.value(member.expression);
   if (self.kind === "this") return [memberOf(applying, member, object), factory.createThis()];
   if (self.kind === "name") return [memberOf(applying, member, object), sameVariable(applying, member, self.name)];
   return [memberOf(applying, member, assign(applying, self.name, object)), factory.createIdentifier(self.name)];
-}
-
-/** The member in a callee, through parentheses and casts. */
-function memberIn({ ts }: Applying, callee: ts.Expression): Member {
-  let node = callee;
-  while (isWrapper(ts, node) || ts.isPartiallyEmittedExpression(node)) node = node.expression;
-  return node as Member;
 }
 
 /** A second mention of the receiver, which goes with the first when a later transformer renames an import. */
@@ -147,8 +140,9 @@ function memberOf(applying: Applying, node: Member, object: ts.Expression): ts.E
   return replace(applying, node, factory.createElementAccessExpression(object, key));
 }
 
-function assign({ factory }: Applying, name: string, value: ts.Expression): ts.Expression {
-  return factory.createParenthesizedExpression(factory.createAssignment(factory.createIdentifier(name), value));
+function assign({ ts, factory }: Applying, name: string, value: ts.Expression): ts.Expression {
+  const nameless = takesName(ts, value) ? factory.createComma(factory.createNumericLiteral(0), value) : value;
+  return factory.createParenthesizedExpression(factory.createAssignment(factory.createIdentifier(name), nameless));
 }
 
 function onFrame(

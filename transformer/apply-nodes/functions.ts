@@ -1,6 +1,7 @@
 /** Functions that open a frame. */
 import type ts from "typescript";
 import type { FunctionEdit } from "../plan/shape.js";
+import { directivesOf } from "../plan/syntax.js";
 import { constant, enterNode } from "./build.js";
 import type { Applying } from "./index.js";
 
@@ -93,14 +94,9 @@ function openFrame({ ts, factory }: Applying, body: ts.Block, { frame, temps, pl
     const list = factory.createVariableDeclarationList(declarations, ts.NodeFlags.Let);
     opening.push(factory.createVariableStatement(undefined, list));
   }
-  const after = body.statements.findIndex((statement) => !isDirective(ts, statement));
-  const split = after < 0 ? body.statements.length : after;
+  const split = directivesOf(ts, body.statements).length;
   const statements = [...body.statements.slice(0, split), ...opening, ...body.statements.slice(split)];
   return factory.updateBlock(body, ts.setTextRange(factory.createNodeArray(statements), body.statements));
-}
-
-function isDirective(ts: Applying["ts"], statement: ts.Statement): boolean {
-  return ts.isExpressionStatement(statement) && ts.isStringLiteral(statement.expression);
 }
 
 /** The block of an arrow that was an expression. Comments before the expression go before `return`, not between. */

@@ -4,12 +4,12 @@
  * the original nodes.
  */
 import type ts from "typescript";
+import { type Edits, indexEdits } from "../edits.js";
 import type { Plan } from "../plan/shape.js";
-import type { TypeScript } from "../plan/syntax.js";
+import { labelledLoop, type TypeScript } from "../plan/syntax.js";
 import { applyCall, applyChain } from "./calls.js";
-import { type Edits, indexEdits } from "./edits.js";
 import { applyFunction } from "./functions.js";
-import { applyLoop, labelledLoop } from "./loops.js";
+import { applyLoop, applySkip } from "./loops.js";
 import { rootFunction } from "./root.js";
 
 /** What the parts of the applier share. */
@@ -47,6 +47,8 @@ export function applyPlan(
     const loop = labelledLoop(ts, node);
     const loopEdit = loop && edits.loop(loop);
     if (loopEdit !== undefined) return applyLoop(applying, node as ts.Statement, loopEdit);
+    const skip = ts.isContinueStatement(node) ? edits.skip(node) : undefined;
+    if (skip !== undefined) return applySkip(applying, node as ts.ContinueStatement, skip);
     const functionEdit = edits.function(node);
     if (functionEdit !== undefined) return applyFunction(applying, node, functionEdit);
     return visitChildren(node);

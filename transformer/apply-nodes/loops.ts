@@ -1,16 +1,8 @@
 /** Loops that count their iterations. */
 import type ts from "typescript";
 import type { LoopEdit, MovedHead } from "../plan/shape.js";
-import { isLoop, type TypeScript } from "../plan/syntax.js";
 import { constant, frameNode } from "./build.js";
 import type { Applying } from "./index.js";
-
-/** The loop that a statement is, with or without labels. */
-export function labelledLoop(ts: TypeScript, node: ts.Node): ts.IterationStatement | undefined {
-  let inner = node;
-  while (ts.isLabeledStatement(inner)) inner = inner.statement;
-  return isLoop(ts, inner) ? inner : undefined;
-}
 
 /**
  * The block takes the labels in, so that they still stand at the loop.
@@ -75,20 +67,25 @@ function iterable(applying: Applying, node: ts.ForOfStatement, edit: LoopEdit): 
   );
 }
 
-/** The iteration's constant, what moves here from the head, and the old body. */
+/** The iteration's constant, what moves here from the head, and the old body; the test of a `do` comes after that. */
 function loopBody(applying: Applying, node: ts.IterationStatement, edit: LoopEdit): ts.Block {
   const { ts, factory } = applying;
-  const opening = [
-    iterationConstant(applying, edit),
-    ...edit.moved.flatMap((part) => movedPart(applying, node, edit, part)),
-  ];
+  const first = iterationConstant(applying, edit);
+  const moved = edit.moved.flatMap((part) => movedPart(applying, node, edit, part));
   const body = applying.visit(node.statement) as ts.Statement;
   // What moved must not see the names that the old body declares.
-  if (edit.moved.length > 0 || !ts.isBlock(body)) {
-    return ts.setTextRange(factory.createBlock([...opening, body], true), node.statement);
+  if (moved.length > 0 || !ts.isBlock(body)) {
+    const old = edit.skips === undefined ? body : factory.createLabeledStatement(edit.skips.label, body);
+    const statements = ts.isDoStatement(node) ? [first, old, ...moved] : [first, ...moved, old];
+    return ts.setTextRange(factory.createBlock(statements, true), node.statement);
   }
-  const statements = factory.createNodeArray([...opening, ...body.statements]);
+  const statements = factory.createNodeArray([first, ...body.statements]);
   return factory.updateBlock(body, ts.setTextRange(statements, body.statements));
+}
+
+/** @example `continue;` becomes `break $l1;` */
+export function applySkip({ ts, factory }: Applying, node: ts.ContinueStatement, label: string): ts.Statement {
+  return ts.setOriginalNode(ts.setTextRange(factory.createBreakStatement(label), node), node);
 }
 
 function iterationConstant({ ts, factory }: Applying, { constant: name, counter, keyed }: LoopEdit): ts.Statement {
@@ -102,15 +99,14 @@ function iterationConstant({ ts, factory }: Applying, { constant: name, counter,
 function movedPart(applying: Applying, node: ts.IterationStatement, edit: LoopEdit, part: MovedHead): ts.Statement[] {
   const { ts, factory } = applying;
   if (part.kind === "binding") return [bindItem(applying, (node as ts.ForInOrOfStatement).initializer, part.item)];
-  const first = factory.createIdentifier(edit.constant);
   if (part.kind === "update") {
+    const notFirst = factory.createIdentifier(edit.constant);
     const update = applying.expression((node as ts.ForStatement).incrementor!);
-    return [factory.createIfStatement(first, factory.createExpressionStatement(update))];
+    return [factory.createIfStatement(notFirst, factory.createExpressionStatement(update))];
   }
   const test = ts.isForStatement(node) ? node.condition! : (node as ts.WhileStatement | ts.DoStatement).expression;
   const fails = factory.createLogicalNot(factory.createParenthesizedExpression(applying.expression(test)));
-  const ends = part.after ? factory.createLogicalAnd(first, fails) : fails;
-  return [factory.createIfStatement(ends, factory.createBreakStatement())];
+  return [factory.createIfStatement(fails, factory.createBreakStatement())];
 }
 
 function declareItem({ ts, factory }: Applying, name: string): ts.VariableDeclarationList {

@@ -6,7 +6,7 @@ import { capturedBy, inlineBody } from "./captures.js";
 import { planChains } from "./chains.js";
 import { fingerprintsOf } from "./fingerprint.js";
 import { opensByParameter, restPosition } from "./generators.js";
-import { importsLibrary, LIBRARY, type Library, readLibrary } from "./library.js";
+import { importsLibrary, type Library, mentionsLibrary, readLibrary } from "./library.js";
 import { planLoops } from "./loops.js";
 import { chooseNames, type Names } from "./names.js";
 import { findNeeds, type Needs } from "./needs.js";
@@ -32,8 +32,7 @@ export interface PlanOptions {
  */
 export function plan(ts: TypeScript, file: ts.SourceFile, { path, included }: PlanOptions): Plan | undefined {
   if (file.isDeclarationFile || file.fileName.endsWith(".json")) return undefined;
-  // An escape in a module's name ("step\u006dark") hides it from a look at the text.
-  if (!included && !file.text.includes(LIBRARY) && !file.text.includes("\\")) return undefined;
+  if (!included && !mentionsLibrary(file.text)) return undefined;
   const source = readSource(ts, file);
   const scopes = analyseScopes(source);
   if (!included && !importsLibrary(source, scopes)) return undefined;
@@ -165,7 +164,7 @@ class Planning {
   private pathOf(places: readonly LoopPlace[]): Path {
     return places.map(({ loop, part }) => ({
       constant: this.names.constant(this.loopNumber.get(loop)!),
-      previous: part === "update" || (part === "test" && this.source.ts.isDoStatement(loop.node)),
+      previous: part === "update",
     }));
   }
 

@@ -3,7 +3,7 @@ import type ts from "typescript";
 import type { Binding, Scopes } from "./scopes.js";
 import { isErased, isMember, memberName, type Source, unwrap } from "./syntax.js";
 
-export const LIBRARY = "stepmark";
+const LIBRARY = "stepmark";
 
 /** Library functions whose calls get an identity of their own. */
 const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish"] as const;
@@ -135,6 +135,23 @@ function namesLibrary(source: Source, call: ts.CallExpression): boolean {
 
 function isLibraryText(source: Source, node: ts.Node): boolean {
   return source.ts.isStringLiteralLike(node) && node.text === LIBRARY;
+}
+
+/** `stepmark` as a string literal may spell it: any letter as an escape, and line breaks that do not count. */
+const mention = new RegExp(
+  [...LIBRARY]
+    .map((letter) => {
+      const code = letter.charCodeAt(0);
+      const hex = code.toString(16);
+      return `(?:\\\\?${letter}|\\\\(?:x${hex}|u00${hex}|u\\{0*${hex}\\}|${code.toString(8)}))`;
+    })
+    .join("(?:\\\\(?:\\r\\n?|[\\n\\u2028\\u2029]))*"),
+  "i",
+);
+
+/** A look at the text, before it is parsed: whether it can import the library at all. */
+export function mentionsLibrary(text: string): boolean {
+  return text.includes(LIBRARY) || (text.includes("\\") && mention.test(text));
 }
 
 /** Whether the file imports the library for more than its types, in whatever way. */

@@ -3,9 +3,9 @@ import type ts from "typescript";
 import { isExportCall, type Library } from "./library.js";
 import type { Names } from "./names.js";
 import type { Needs } from "./needs.js";
-import type { FrameRef, LoopEdit, MovedHead } from "./shape.js";
+import type { FrameRef, LoopEdit, MovedHead, Span } from "./shape.js";
 import type { FunctionRecord, LoopPlace, LoopRecord } from "./survey.js";
-import { type LoopNode, type Source, unwrap } from "./syntax.js";
+import { isFunctionNode, isLoop, type LoopNode, type Source, unwrap } from "./syntax.js";
 
 export function planLoops(
   source: Source,
@@ -17,13 +17,16 @@ export function planLoops(
 ): LoopEdit[] {
   return [...numbers].map(([loop, number]) => {
     const { node, statement, owner } = loop;
+    const moved = movedHead(source.ts, node, needs.loops.get(loop)!, names.item(number));
+    const continues = source.ts.isDoStatement(node) && moved.length > 0 ? continuesOf(source.ts, node, statement) : [];
     return {
       ...span(node),
       statement: span(statement),
       counter: names.counter(number),
       constant: names.constant(number),
       ...(isKeyed(source, library, node) && { keyed: { name: names.keyed(number), frame: frameOf(owner) } }),
-      moved: movedHead(source.ts, node, needs.loops.get(loop)!, names.item(number)),
+      moved,
+      ...(continues.length > 0 && { skips: { label: names.label(number), continues } }),
     };
   });
 }
@@ -46,9 +49,26 @@ function movedHead(ts: Source["ts"], node: LoopNode, parts: ReadonlySet<LoopPlac
   if (movesUpdate) moved.push({ kind: "update", ...span(update!) });
   // The test comes after the update: where that moves, this has to follow.
   if (test !== undefined && (movesUpdate || parts.has("test"))) {
-    moved.push({ kind: "test", after: ts.isDoStatement(node), ...span(test) });
+    moved.push({ kind: "test", ...span(test) });
   }
   return moved;
+}
+
+/** The `continue` statements that go on with a loop. `statement` is the loop with its labels. */
+function continuesOf(ts: Source["ts"], { statement: body }: LoopNode, statement: ts.Statement): Span[] {
+  const labels = new Set<string>();
+  for (let at = statement; ts.isLabeledStatement(at); at = at.statement) labels.add(at.label.text);
+  const found: Span[] = [];
+  const visit = (node: ts.Node, nearest: boolean): void => {
+    if (isFunctionNode(ts, node) || ts.isClassLike(node)) return;
+    if (ts.isContinueStatement(node) && (node.label === undefined ? nearest : labels.has(node.label.text))) {
+      found.push(span(node));
+    }
+    const inner = nearest && !isLoop(ts, node);
+    ts.forEachChild(node, (child) => visit(child, inner));
+  };
+  visit(body, true);
+  return found;
 }
 
 function headOf(
@@ -59,6 +79,6 @@ function headOf(
   return { test: (node as ts.WhileStatement | ts.DoStatement).expression };
 }
 
-function span({ pos, end }: ts.Node): { pos: number; end: number } {
+function span({ pos, end }: ts.Node): Span {
   return { pos, end };
 }

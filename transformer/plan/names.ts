@@ -12,9 +12,10 @@ export interface Names {
   constant(loop: number): string;
   keyed(loop: number): string;
   item(loop: number): string;
+  label(loop: number): string;
 }
 
-const ours = /^(\$+)(?:s|r|\d+|[tickx]\d+)$/;
+const ours = /^(\$+)(?:s|r|\d+|[tickxl]\d+)$/;
 
 /** Takes one `$` more than any identifier of the file that looks like one of ours. */
 export function chooseNames(identifiers: Iterable<string>): Names {
@@ -33,5 +34,6 @@ export function chooseNames(identifiers: Iterable<string>): Names {
     constant: (loop) => `${prefix}c${loop}`,
     keyed: (loop) => `${prefix}k${loop}`,
     item: (loop) => `${prefix}x${loop}`,
+    label: (loop) => `${prefix}l${loop}`,
   };
 }

@@ -54,7 +54,7 @@ export function analyseScopes(source: Source): Scopes {
   const scopeOf = new Map<ts.Identifier, Scope>();
   const writes: ts.Identifier[] = [];
   const namespaceExports = new Map<Scope, Map<string, Scope>>();
-  const strict = ts.isExternalModule(file) || hasUseStrict(ts, file.statements);
+  const strict = hasModuleSyntax(source) || hasUseStrict(ts, file.statements);
 
   const open = (parent: Scope | undefined, owner: ts.Node, holdsVar: boolean): Scope => ({
     parent,
@@ -283,6 +283,21 @@ export function analyseScopes(source: Source): Scopes {
 export function boundNames(ts: Source["ts"], name: ts.BindingName): string[] {
   if (ts.isIdentifier(name)) return [name.text];
   return name.elements.flatMap((element) => (ts.isBindingElement(element) ? boundNames(ts, element.name) : []));
+}
+
+/**
+ * Whether the file's own text makes it a module. TypeScript's `isExternalModule` also goes by the name of the file, the
+ * nearest package.json and compiler options, which not every host knows.
+ */
+function hasModuleSyntax({ ts, file }: Source): boolean {
+  return file.statements.some((statement) => {
+    if (ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement) || ts.isExportAssignment(statement)) {
+      return true;
+    }
+    if (ts.isImportEqualsDeclaration(statement)) return ts.isExternalModuleReference(statement.moduleReference);
+    const isExport = ({ kind }: ts.ModifierLike): boolean => kind === ts.SyntaxKind.ExportKeyword;
+    return ts.canHaveModifiers(statement) && (statement.modifiers?.some(isExport) ?? false);
+  });
 }
 
 export function hasUseStrict(ts: Source["ts"], statements: readonly ts.Statement[]): boolean {

@@ -38,7 +38,7 @@ export type FrameRef =
 /** Loop path, outermost first; empty is written `0`. */
 export type Path = readonly PathPart[];
 
-/** `$c1`; or `$c1 - 1` in code that belongs to the iteration before, such as the update of a `for`. */
+/** `$c1`; or `$c1 - 1` in code that belongs to the iteration before: the update of a `for`. */
 export interface PathPart {
   readonly constant: string;
   readonly previous: boolean;
@@ -69,17 +69,19 @@ export interface LoopEdit extends Span {
   readonly keyed?: { readonly name: string; readonly frame: FrameRef };
   /**
    * Parts of the head that run once an iteration and hold identities. They move to the start of the body, after the
-   * constant, in this order; the old body keeps its own block. The loop (unless `for-of` or `for-in`) becomes
-   * `for (init; ; update)`, without what was moved.
+   * constant, in this order; the test of a `do` to its end. The old body keeps its own block. The loop (unless `for-of`
+   * or `for-in`) becomes `for (init; ; update)`, without what was moved.
    */
   readonly moved: readonly MovedHead[];
+  /** A `do` whose test has become part of the body: its `continue` statements become `break label`, out of the old body. */
+  readonly skips?: { readonly label: string; readonly continues: readonly Span[] };
 }
 
 export type MovedHead =
   /** `if (constant) update;` */
   | ({ readonly kind: "update" } & Span)
-  /** `if (!(test)) break;`, or for `do`, whose test comes after an iteration, `if (constant && !(test)) break;` */
-  | ({ readonly kind: "test"; readonly after: boolean } & Span)
+  /** `if (!(test)) break;` */
+  | ({ readonly kind: "test" } & Span)
   /** `for (const item of xs) { ...; const <binding> = item;` or `<target> = item;` */
   | ({ readonly kind: "binding"; readonly item: string } & Span);
 

@@ -251,7 +251,10 @@ export function survey(source: Source, scopes: Scopes, library: Library): Survey
       visitPart(node.condition, "test");
       visitPart(node.incrementor, "update");
     } else if (ts.isForOfStatement(node) || ts.isForInStatement(node)) {
-      visitPart(node.initializer, "binding");
+      const [first] = ts.isVariableDeclarationList(node.initializer) ? node.initializer.declarations : [];
+      // `for (var x = f() in o)`, legal in sloppy code, calls `f` once.
+      if (first?.initializer !== undefined) visit(first.initializer, at);
+      else visitPart(node.initializer, "binding");
       visit(node.expression, at);
     } else if (ts.isWhileStatement(node)) {
       visitPart(node.expression, "test");

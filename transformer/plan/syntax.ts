@@ -32,7 +32,7 @@ export function readSource(ts: TypeScript, file: ts.SourceFile): Source {
   return { ts, file, parents, identifiers };
 }
 
-/** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`. */
+/** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`, `x<T>`. */
 export function isWrapper(
   ts: TypeScript,
   node: ts.Node,
@@ -41,13 +41,15 @@ export function isWrapper(
   | ts.AsExpression
   | ts.SatisfiesExpression
   | ts.NonNullExpression
-  | ts.TypeAssertion {
+  | ts.TypeAssertion
+  | ts.ExpressionWithTypeArguments {
   return (
     ts.isParenthesizedExpression(node) ||
     ts.isAsExpression(node) ||
     ts.isSatisfiesExpression(node) ||
     ts.isNonNullExpression(node) ||
-    ts.isTypeAssertionExpression(node)
+    ts.isTypeAssertionExpression(node) ||
+    ts.isExpressionWithTypeArguments(node)
   );
 }
 
@@ -142,6 +144,38 @@ export function isMember(
   node: ts.Node,
 ): node is ts.PropertyAccessExpression | ts.ElementAccessExpression {
   return ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+}
+
+/** The member that a callee names, through parentheses and casts, also those that an earlier transformer has emptied. */
+export function memberIn(
+  ts: TypeScript,
+  callee: ts.Expression,
+): ts.PropertyAccessExpression | ts.ElementAccessExpression {
+  let node = callee;
+  while (isWrapper(ts, node) || ts.isPartiallyEmittedExpression(node)) node = node.expression;
+  return node as ts.PropertyAccessExpression | ts.ElementAccessExpression;
+}
+
+/** Whether an assignment would give the value a name: an anonymous function or class. */
+export function takesName(ts: TypeScript, expression: ts.Expression): boolean {
+  const node = unwrap(ts, expression);
+  if (ts.isArrowFunction(node)) return true;
+  return (ts.isFunctionExpression(node) || ts.isClassExpression(node)) && node.name === undefined;
+}
+
+/** The statements at the start of a body that are directives, such as `"use strict"`. */
+export function directivesOf(ts: TypeScript, statements: readonly ts.Statement[]): readonly ts.Statement[] {
+  const after = statements.findIndex(
+    (statement) => !(ts.isExpressionStatement(statement) && ts.isStringLiteral(statement.expression)),
+  );
+  return after < 0 ? statements : statements.slice(0, after);
+}
+
+/** The loop that a statement is, with or without labels. */
+export function labelledLoop(ts: TypeScript, node: ts.Node): LoopNode | undefined {
+  let inner = node;
+  while (ts.isLabeledStatement(inner)) inner = inner.statement;
+  return isLoop(ts, inner) ? inner : undefined;
 }
 
 /** The name by which a member is read, if the text says it: `o.m`, `o["m"]`. */

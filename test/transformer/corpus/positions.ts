@@ -92,5 +92,7 @@ export const positions: Record<string, string> = {
   "in and instanceof": `const f = () => ({ a: 1 }); class A {} const mk = () => new A(); return ["a" in f(), mk() instanceof A];`,
   "regular expressions": `return "a1b2".match(/\\d/g)!.map((x) => t.log(x)).join("/");`,
   "big ints": `const f = (x: bigint) => x * 2n; return String(f(4n));`,
+  "instantiated callees": `const o: any = { v: 1, m(x: any) { return [this?.v, x]; } }; return [(o.m<string>)(1), (o?.m<string>)(2), await (step<any>)(() => 3), new (Map<string, any>)([["a", 1]]).get("a")];`,
+  "anonymous receivers": `const anonymous = (class { static m() { return t.log(this.name); } }).m(); return [anonymous, (function () {}).bind(null).name];`,
   "numeric receiver": `return [(5).toFixed(1), 5..toString(), "x".repeat(2), [1, 2].join()];`,
 };

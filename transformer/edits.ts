@@ -1,12 +1,14 @@
-/** Finds the edit of a node by the node's original position, which transformers before this one have kept. */
+/** Finds the edit of a node by the node's original position, which transformers before ours have kept. */
 import type ts from "typescript";
-import type { CallEdit, ChainEdit, FunctionEdit, LoopEdit, Plan, Span, WrapEdit } from "../plan/shape.js";
-import { isFunctionNode, isLoop, type TypeScript } from "../plan/syntax.js";
+import type { CallEdit, ChainEdit, FunctionEdit, LoopEdit, Plan, Span, WrapEdit } from "./plan/shape.js";
+import { isFunctionNode, isLoop, type TypeScript } from "./plan/syntax.js";
 
 export interface Edits {
   call(node: ts.CallExpression | ts.NewExpression): CallEdit | undefined;
   chain(node: ts.Node): ChainEdit | undefined;
   loop(node: ts.IterationStatement): LoopEdit | undefined;
+  /** The label that a `continue` statement breaks out of instead. */
+  skip(node: ts.ContinueStatement): string | undefined;
   function(node: ts.Node): FunctionEdit | undefined;
   wrap(node: ts.Expression): WrapEdit | undefined;
   /** Whether a node is the one that a span of the plan means, if it is of the right kind. */
@@ -19,6 +21,9 @@ export function indexEdits(ts: TypeScript, plan: Plan): Edits {
   const loops = bySpan(plan.loops);
   const functions = bySpan(plan.functions);
   const wraps = bySpan(plan.wraps);
+  const skips = bySpan(
+    plan.loops.flatMap(({ skips: skip }) => skip?.continues.map((at) => ({ ...at, ...skip })) ?? []),
+  );
   const find = <T>(edits: ReadonlyMap<string, T>, node: ts.Node): T | undefined => {
     if (edits.size === 0) return undefined;
     const original = ts.getOriginalNode(node);
@@ -28,6 +33,7 @@ export function indexEdits(ts: TypeScript, plan: Plan): Edits {
     call: (node) => find(calls, node),
     chain: (node) => (ts.isOptionalChain(node) && !ts.isNonNullExpression(node) ? find(chains, node) : undefined),
     loop: (node) => (isLoop(ts, node) ? find(loops, node) : undefined),
+    skip: (node) => find(skips, node)?.label,
     function: (node) => (isFunctionNode(ts, node) ? find(functions, node) : undefined),
     wrap: (node) => find(wraps, node),
     isAt: (node, span) => key(ts.getOriginalNode(node)) === key(span),

@@ -1,0 +1,160 @@
+/** Asks the store for news of runs that this process does not drive: once an interval, for all who want to know. */
+import { clearTimeout, setTimeout } from "node:timers";
+import { RunNotFoundError, ShutdownError } from "../errors.js";
+import type { Entry } from "../journal/entry.js";
+import { storeFailure } from "../run/refusals.js";
+import { outsideRuns } from "../scope/outside.js";
+import type { RunRecord, Store } from "../stores/store.js";
+import { pageSize } from "./event-stream.js";
+
+/** How often the store is asked about a run of another process, in milliseconds. */
+const interval = 100;
+
+/** Somebody who wants to know of a run until `look` or `fail` has told enough. */
+export interface Watcher {
+  /** Only entries after this one are of interest; Infinity: none. */
+  readonly position: number;
+  /**
+   * @param entries the next ones after `position`: if there are none, there were none when `run` was read
+   * @returns whether it has seen enough
+   */
+  look(run: RunRecord, entries: readonly Entry[]): boolean;
+  fail(error: unknown): void;
+}
+
+/** What the store said last of a run that is watched. */
+interface Watched {
+  readonly watchers: Set<Watcher>;
+  /** Whom the store is being asked for, by the position that it is asked from. */
+  readonly asking: Map<number, Watcher[]>;
+  news: News | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+interface News {
+  run: RunRecord;
+  /** What `entries` begin after. */
+  from: number;
+  entries: readonly Entry[];
+}
+
+export class Watch {
+  private readonly runs = new Map<string, Watched>();
+  private closed = false;
+
+  constructor(private readonly store: Store) {}
+
+  /** Asks for `watcher` at once, if nobody has just now, and then once an interval. */
+  add(id: string, watcher: Watcher): void {
+    const watched = this.runs.get(id) ?? {
+      watchers: new Set(),
+      asking: new Map(),
+      news: undefined,
+      timer: undefined,
+    };
+    if (!this.closed) this.runs.set(id, watched);
+    if (watched.news !== undefined && tell(watcher, watched.news)) return;
+    watched.watchers.add(watcher);
+    hold(watched);
+    if (watched.news === undefined || !covers(watched.news, watcher.position))
+      this.ask(id, watched, watcher.position, [watcher]);
+  }
+
+  remove(id: string, watcher: Watcher): void {
+    const watched = this.runs.get(id);
+    if (watched?.watchers.delete(watcher)) hold(watched);
+  }
+
+  /** From now on everybody gets what the store can tell at once, and does not wait for news. */
+  close(): void {
+    this.closed = true;
+    for (const [id, watched] of this.runs) giveUp(id, watched);
+    this.runs.clear();
+  }
+
+  private ask(id: string, watched: Watched, from: number, watchers: Watcher[]): void {
+    const group = watched.asking.get(from);
+    if (group !== undefined) {
+      group.push(...watchers);
+      return;
+    }
+    watched.asking.set(from, watchers);
+    const take = (look: (watcher: Watcher) => boolean): void => {
+      watched.asking.delete(from);
+      for (const watcher of watchers)
+        if (watched.watchers.has(watcher) && look(watcher)) watched.watchers.delete(watcher);
+      if (this.closed) giveUp(id, watched);
+      else this.arm(id, watched);
+    };
+    this.read(id, from).then(
+      (news) => {
+        watched.news = news;
+        take((watcher) => tell(watcher, news));
+      },
+      (error) =>
+        take((watcher) => {
+          watcher.fail(this.closed ? new ShutdownError(id) : error);
+          return true;
+        }),
+    );
+  }
+
+  private async read(id: string, from: number): Promise<News> {
+    try {
+      // The run first: what it says of its end holds for all its entries.
+      const run = await this.store.read(id);
+      if (run === undefined) throw new RunNotFoundError(id);
+      const entries = from === Number.POSITIVE_INFINITY ? [] : await this.store.entries(id, from, pageSize);
+      return { run, from, entries: entries.slice(0, pageSize) };
+    } catch (error) {
+      throw storeFailure(id, error);
+    }
+  }
+
+  private arm(id: string, watched: Watched): void {
+    watched.timer ??= outsideRuns(() =>
+      setTimeout(() => {
+        watched.timer = undefined;
+        watched.news = undefined;
+        const watchers = [...watched.watchers];
+        const from = Math.min(...watchers.map(({ position }) => position));
+        if (watchers.length > 0) this.ask(id, watched, from, watchers);
+        else if (this.runs.get(id) === watched) this.runs.delete(id);
+      }, interval),
+    );
+    hold(watched);
+  }
+}
+
+/** Lets the timer keep the process alive only for whoever needs it: listeners to a run that waits do not. */
+function hold({ watchers, news, timer }: Watched): void {
+  const waits = news?.run.status === "waiting";
+  if ([...watchers].some(({ position }) => !waits || position === Number.POSITIVE_INFINITY)) timer?.ref();
+  else timer?.unref();
+}
+
+/** Turns away those for whom the store is not being asked. */
+function giveUp(id: string, { watchers, asking, timer }: Watched): void {
+  clearTimeout(timer);
+  const asked = new Set([...asking.values()].flat());
+  for (const watcher of [...watchers]) {
+    if (asked.has(watcher)) continue;
+    watchers.delete(watcher);
+    watcher.fail(new ShutdownError(id));
+  }
+}
+
+/** Whether the news tell all there was after `position`, or the next of it. */
+function covers({ from, entries }: News, position: number): boolean {
+  if (position === Number.POSITIVE_INFINITY) return true;
+  return position >= from && (entries.length < pageSize || position < entries.at(-1)!.seq);
+}
+
+/** @returns whether the watcher has seen enough */
+function tell(watcher: Watcher, news: News): boolean {
+  if (!covers(news, watcher.position)) return false;
+  return watcher.look(
+    news.run,
+    news.entries.filter(({ seq }) => seq > watcher.position),
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * Whether an edit has shifted calls to one another's places: then a record at a place may be of the call that stood
+ * there before, though place and key are the same. With a function put around some calls, say, each stands where those
+ * of the function below stood.
+ *
+ * For this a run's journal keeps the sites of each build that recorded it: where each stood, and the text of its call.
+ */
+import type { SiteRecord } from "../journal/entry.js";
+import type { ModuleTable } from "../scope/module-table.js";
+import { RowKind } from "../scope/site-table.js";
+import { isWithin, relative } from "./build.js";
+
+/** A site of a build: its function, below the workflow's own or else from the module down, and the text of its call. */
+export type Standing = readonly [container: string, anchor: string, text: string];
+
+/** A module's sites. */
+export function sitesOf(root: string | undefined, { path, places }: ModuleTable): Standing[] {
+  return places
+    .filter(({ kind }) => kind === RowKind.site)
+    .map(({ container, anchor, text }) => [relative(root, path, container), anchor, text]);
+}
+
+export function standingOf(root: string | undefined, { module, container, anchor, text }: SiteRecord): Standing {
+  return [relative(root, module, container), anchor, text];
+}
+
+/** The sites of a build that have a text. */
+export type SitesByText = ReadonlyMap<string, readonly Standing[]>;
+
+export function byText(sites: Iterable<Standing>): SitesByText {
+  const found = new Map<string, Standing[]>();
+  for (const site of sites) {
+    const same = found.get(site[2]);
+    if (same === undefined) found.set(site[2], [site]);
+    else same.push(site);
+  }
+  return found;
+}
+
+/**
+ * Whether the call that stands at a place now came from another place, or the one that stood there went to another. Only
+ * functions around and inside that of the place count: from others a call does not get there by what happens to them.
+ *
+ * @param then the sites of the build that recorded the call
+ * @param now the sites of this build
+ */
+export function isShifted(then: SitesByText, now: SitesByText, recorded: Standing, asking: Standing): boolean {
+  const came = hasMoved(then, now, asking);
+  const went = hasMoved(now, then, recorded);
+  return recorded[2] === asking[2] ? came && went : came || went;
+}
+
+/** Whether a site with the text of `site` is near it in `here`, and not at that place in `there`. */
+function hasMoved(here: SitesByText, there: SitesByText, site: Standing): boolean {
+  const text = site[2];
+  const others = there.get(text) ?? [];
+  return (here.get(text) ?? []).some(
+    (each) => !isSamePlace(each, site) && isNear(each, site) && !others.some((other) => isSamePlace(each, other)),
+  );
+}
+
+function isSamePlace([container, anchor]: Standing, [otherContainer, otherAnchor]: Standing): boolean {
+  return container === otherContainer && anchor === otherAnchor;
+}
+
+function isNear([container]: Standing, [other]: Standing): boolean {
+  return isWithin(container, other) || isWithin(other, container);
+}

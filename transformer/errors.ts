@@ -1,0 +1,11 @@
+/** The transformer's own error. */
+
+/** Options of the transformer, or of the compiler, with which it cannot do its work. `docs/errors.md` has its section. */
+export class TransformerOptionsError extends TypeError {
+  readonly code = "TRANSFORMER_OPTIONS";
+
+  constructor(what: string, cure: string) {
+    super(`${what}. ${cure} [TRANSFORMER_OPTIONS]`);
+    this.name = "TransformerOptionsError";
+  }
+}
