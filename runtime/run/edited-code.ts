@@ -17,8 +17,8 @@ export interface Suspicion {
 }
 
 export class EditedCode {
-  /** Calls that another build recorded and that this one has not asked for; undefined until a body wants to start. */
-  private unasked: RecordedCall[] | undefined;
+  /** What was done under another build and this one has not asked for; undefined until a body wants to start. */
+  private spared: RecordedCall[] | undefined;
   private readonly builds = new Map<RecordedCall["build"], SitesByText>();
   private now: SitesByText | undefined;
   private loaded = 0;
@@ -92,17 +92,18 @@ export class EditedCode {
 
   /** When a body wants to start for the first time: the unasked calls of other builds that this one has no way to. */
   firstLook(): RecordedCall[] {
-    if (this.unasked !== undefined) return [];
-    this.unasked = this.replay.unasked().filter((call) => this.changedSince(call));
-    return this.retired(this.unasked);
+    if (this.spared !== undefined) return [];
+    const changed = (call: RecordedCall): boolean => this.changedSince(call);
+    this.spared = this.replay.spared().filter(changed);
+    return this.retired(this.replay.unasked().filter(changed));
   }
 
   /** A call that wants to start, and recorded work of the same site, with the same arguments, that nobody asked for. */
   suspicion(wanted: readonly Call[]): Suspicion | undefined {
-    if (this.unasked === undefined || this.unasked.length === 0) return undefined;
-    this.unasked = this.unasked.filter(({ asked }) => !asked);
+    if (this.spared === undefined || this.spared.length === 0) return undefined;
+    this.spared = this.spared.filter(({ asked }) => !asked);
     for (const call of wanted) {
-      const recorded = this.unasked.find((other) => this.isSameWork(call, other));
+      const recorded = this.spared.find((other) => this.isSameWork(call, other));
       if (recorded !== undefined) return { call, recorded };
     }
     return undefined;

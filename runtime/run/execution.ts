@@ -362,6 +362,7 @@ export class Execution implements RunScope {
     if (this.wanted.length === 0) return false;
     if (this.phase === "failing") this.wanted = this.wanted.filter((call) => this.inFlightBody(call.within));
     if (this.refused) return false;
+    if (this.phase === "returning") return !this.isInDoubt();
     return this.phase !== "running" || !(this.replay.unfinished || this.isInDoubt());
   }
 
@@ -399,7 +400,7 @@ export class Execution implements RunScope {
       else if (this.phase === "failing") return;
       else if (this.wanted.length > 0) this.heldBack();
       else this.pause();
-    } else if (this.phase !== "running") {
+    } else if (this.phase === "failing" || (this.phase === "returning" && this.wanted.length === 0)) {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
       this.heldBack();

@@ -45,9 +45,9 @@ export class JournalWriter {
     return this.owned ? this.fence : undefined;
   }
 
-  /** When all that was appended so far is durable or has failed, and a run that is being taken back has been. */
+  /** When all that was appended so far is durable or has failed, and ownership does not change any more. */
   get settled(): Promise<unknown> {
-    return Promise.allSettled([this.last, this.reclaiming]);
+    return Promise.allSettled([this.last, this.givingUp, this.reclaiming]);
   }
 
   /**

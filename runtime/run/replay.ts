@@ -111,11 +111,15 @@ export class Replay {
    * bodies that are to run again.
    */
   unasked(): RecordedCall[] {
-    const { calls, timeline } = this.record;
-    const nested = [...calls.values()].filter(
-      (call) => call.within !== undefined && call.outcome?.state === "done" && !this.isAnswered(call.key),
+    return this.record.timeline.filter(({ asked }) => !asked).concat(this.spared().filter(({ within }) => within));
+  }
+
+  /** What was done and not asked for, whether or not the code is to use it again. */
+  spared(): RecordedCall[] {
+    return [...this.record.calls.values()].filter(
+      ({ key, within, outcome, asked }) =>
+        !asked && outcome?.state === "done" && (within === undefined || !this.isAnswered(key)),
     );
-    return [...timeline, ...nested].filter(({ asked }) => !asked);
   }
 
   /** Whether a step around a call is answered by the record. */

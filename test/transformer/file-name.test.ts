@@ -1,4 +1,4 @@
-/** Which file a host means by a module's id (trap 53 of bundlers: queries, virtual modules, URLs, drives). */
+/** Which file a host means by a module's id: queries, virtual modules, URLs, drives. */
 import { expect, it } from "vitest";
 import { fileOf } from "../../transformer/file-name.js";
 
