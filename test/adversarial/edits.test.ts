@@ -89,3 +89,64 @@ describe("an edit that the run has met", () => {
     expect(ran).toEqual(["charge"]);
   });
 });
+
+describe("I3: calls that an edit has shifted to one another's places", () => {
+  const inner = (body: string): string => `${bodiesOf("draw", "charge")}
+    export const w = workflow("w", async () => { ${body} });`;
+
+  it("a call that stands where another one of other text stood is refused, and nothing runs", async () => {
+    const pair = 'Promise.all([step(charge, "outer"), (async () => step(charge, "inner"))()])';
+    const store = await recorded(inner(`return ${pair};`), 2);
+    const before = await store.entries(id);
+    await expect(resumed(store, flow(inner(`return await (async () => ${pair})();`)))).rejects.toMatchObject({
+      code: expect.stringMatching(/AMBIGUOUS_SITE|RETIRED_SITE/),
+    });
+    expect(ran).toEqual([]);
+    expect(await store.entries(id)).toEqual(before);
+  });
+
+  it("so is one of equal text, where no argument tells them apart", async () => {
+    const pair = "[await step(draw), await (async () => step(draw))()]";
+    const store = await recorded(inner(`return ${pair};`), 2);
+    await expect(resumed(store, flow(inner(`return await (async () => ${pair})();`)))).rejects.toMatchObject({
+      code: "AMBIGUOUS_SITE",
+      message: expect.stringContaining("calls have moved"),
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it("a call whose text was edited in place is a hit, also where its old text stands elsewhere as before", async () => {
+    const source = (text: string): string => `${bodiesOf("draw", "charge")}
+      const other = async () => step(charge, "a");
+      export const w = workflow("w", async () => [await step(charge, ${text}), await other()]);`;
+    const store = await recorded(source('"a"'), 2);
+    expect(await resumed(store, flow(source('"a" as string')))).toEqual(["charge", "charge"]);
+    expect(ran).toEqual([]);
+  });
+
+  it("a copy in another function does not count", async () => {
+    const store = await recorded(inner('return step(charge, "a");'), 1);
+    const copied = `${inner('return step(charge, "a", 1 && undefined);').replace('"a", 1 && undefined', '"a"')}
+      export const other = workflow("other", async () => step(charge, "a"));`;
+    expect(await resumed(store, flow(copied))).toBe("charge");
+    expect(ran).toEqual([]);
+  });
+
+  it("a call done between a failure and its repetition is not done again under another key", async () => {
+    const compensated = (undo: string): string => `${bodiesOf("charge", "ship", "undo")}
+      export const w = workflow("w", async () => {
+        try { return await step(ship); } catch (error) { ${undo} throw error; }
+      });`;
+    failing = new Set(["ship"]);
+    const w = flow(compensated('await step(undo, "x");'));
+    const store = memoryStore();
+    await expect((await new Stepmark({ store, workflows: [w] }).start(w, undefined, { id })).result()).rejects.toThrow(
+      "ship failed",
+    );
+    ran = [];
+    const moved = flow(compensated('await (async () => step(undo, "x"))();'));
+    await expect(resumed(store, moved)).rejects.toMatchObject({ code: "AMBIGUOUS_SITE" });
+    expect(ran.filter((name) => name === "undo")).toEqual([]);
+    failing = new Set();
+  });
+});
