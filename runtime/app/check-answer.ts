@@ -9,7 +9,7 @@ import type { RunInfo } from "./run-info.js";
  * @param target key or name of the wait
  * @param queued targets of answers that no wait has used yet
  * @returns what the answer is to be addressed to: the key of the open wait, so that no other wait of that name can ever
- *   take it; the name itself if no wait of that name has been opened yet
+ *   take it, and that one only once; the name itself if no wait of that name has been opened yet
  * @throws AnswerError that lists what is open
  */
 export function checkAnswer(
@@ -18,10 +18,9 @@ export function checkAnswer(
   info: RunInfo,
   entries: readonly Entry[],
   queued: ReadonlySet<string>,
-): string {
+): { target: string; once: boolean } {
   const place = { runId: run.id };
-  const open = info.waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none";
-  const cure = `Open now: ${open}.`;
+  const cure = openNow(info);
   if (run.status !== "running" && run.status !== "waiting") {
     throw new AnswerError(
       `The run is ${run.status} and takes no answers`,
@@ -40,15 +39,23 @@ export function checkAnswer(
   }
   const wait = byKey ?? byName[0];
   if (wait !== undefined) {
-    if (queued.has(wait.key) || queued.has(wait.name))
-      throw new AnswerError(`The wait ${JSON.stringify(wait.name)} has been answered already`, cure, place);
-    return wait.key;
+    if (queued.has(wait.key) || queued.has(wait.name)) throw answeredAlready(run.id, target, info);
+    return { target: wait.key, once: true };
   }
   const answered = entries.some(
     ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
   );
-  if (answered) throw new AnswerError(`The wait ${JSON.stringify(target)} has been answered already`, cure, place);
+  if (answered) throw answeredAlready(run.id, target, info);
   if (target.startsWith(`${escapePart(run.workflow)}/`))
     throw new AnswerError(`No open wait has the key ${target}`, cure, place);
-  return target;
+  return { target, once: false };
+}
+
+export function answeredAlready(runId: string, target: string, info: RunInfo): AnswerError {
+  const { name } = info.waits.find(({ key }) => key === target) ?? { name: target };
+  return new AnswerError(`The wait ${JSON.stringify(name)} has been answered already`, openNow(info), { runId });
+}
+
+function openNow({ waits }: RunInfo): string {
+  return `Open now: ${waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none"}.`;
 }

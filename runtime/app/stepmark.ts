@@ -31,7 +31,7 @@ import { isDead, thisProcess } from "../stores/owner.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { Lease, ListFilter, Owner, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
-import { checkAnswer } from "./check-answer.js";
+import { answeredAlready, checkAnswer } from "./check-answer.js";
 import { decoded } from "./decoded.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import { Run, type RunSource } from "./run.js";
@@ -244,8 +244,11 @@ export class Stepmark {
     // The inbox first: an answer that is taken out of it meanwhile is then among the entries.
     const queued = new Set((await this.store.inbox(id)).map(({ target }) => target));
     const entries = await this.store.entries(id);
-    const target = checkAnswer(run, nameOrKey, runInfo(run, entries, this.codec), entries, queued);
-    await this.store.post(id, { target, value: answer, at: this.clock.now() });
+    const info = runInfo(run, entries, this.codec);
+    const { target, once } = checkAnswer(run, nameOrKey, info, entries, queued);
+    // Another process may have answered since.
+    const posted = await this.store.post(id, { target, value: answer, at: this.clock.now() }, { once });
+    if (posted === undefined) throw answeredAlready(id, nameOrKey, info);
     await this.active.get(id)?.execution.readInbox();
   }
 

@@ -130,9 +130,10 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       applyChange(kept.run, change, entries.at(-1)?.endedAt);
     },
 
-    async post(id: string, message: Omit<Message, "number">): Promise<Message> {
+    async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
       const { inbox } = require(id);
       const { target, value, at } = message;
+      if (once && inbox.some((other) => other.target === target)) return undefined;
       const posted: Message = { number: inbox.length + 1, target, value, at };
       inbox.push({ ...posted, used: false });
       for (const listener of listeners) queueMicrotask(() => listener(id));

@@ -176,6 +176,7 @@ export function prepareStatements(connection: Connection) {
       `INSERT INTO inbox (run, number, target, value, at)
        SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ? FROM inbox WHERE run = ? RETURNING number`,
     ),
+    posted: connection.prepare("SELECT 1 FROM inbox WHERE run = ? AND target = ? LIMIT 1"),
     inbox: connection.prepare(
       `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
        WHERE id = ? AND used = 0 ORDER BY inbox.number`,

@@ -172,14 +172,16 @@ class Sqlite implements Store {
     });
   }
 
-  async post(id: string, message: Omit<Message, "number">): Promise<Message> {
+  async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
     const { target, value, at } = message;
     const number = await this.#write(id, ({ statements }) => {
       const run = statements.number.get(id) as { number: number } | undefined;
       if (!run) throw new RunNotFoundError(id);
+      if (once && statements.posted.get(run.number, target)) return undefined;
       return (statements.post.get(run.number, target, sealedAnswer(id, message), at, run.number) as { number: number })
         .number;
     });
+    if (number === undefined) return undefined;
     for (const listener of this.#listeners) queueMicrotask(() => listener(id));
     return { number, target, value, at };
   }

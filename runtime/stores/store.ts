@@ -103,8 +103,13 @@ export interface Store {
    * committed together; they take effect in call order.
    */
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void>;
-  /** Puts a message into the run's inbox. Rejects with RunNotFoundError for an unknown id. */
-  post(id: string, message: Omit<Message, "number">): Promise<Message>;
+  /**
+   * Puts a message into the run's inbox; with `once`, in one step with the look at it, only if none was put there for that
+   * target before, used or not. Rejects with RunNotFoundError for an unknown id.
+   *
+   * @returns undefined if there was one
+   */
+  post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
   /** Unused messages in order of arrival. */
   inbox(id: string): Promise<Message[]>;
   /** Calls `listener` with a run's id after a message was posted through this very store object; returns the way to stop. */

@@ -13,7 +13,7 @@ import {
   Stepmark,
 } from "stepmark";
 import { Scheduler } from "./scheduler.js";
-import { SimulatedStore, type StorePlan } from "./store.js";
+import { type LostMessages, SimulatedStore, type StorePlan } from "./store.js";
 import { type BodyNote, failedLabel, type Given, type Outside, textOf, World } from "./world.js";
 
 export const runId = "run";
@@ -120,8 +120,7 @@ const companion: Which = { id: "companion", input: "@" };
 class Track {
   readonly events: RunEvent[] = [];
   readonly waits: OpenWaits;
-  /** Numbers of messages that its journal, since it was cut, knows nothing of. */
-  readonly lost: ReadonlySet<number>;
+  readonly lost: LostMessages;
   ended: Pick<Observed, "status" | "result" | "error"> | undefined;
   listening: Promise<void> = Promise.resolve();
 
@@ -284,10 +283,13 @@ class OpenWaits {
     this.note(entries);
   }
 
-  /** @returns the numbers of the messages to waits that the journal, since it was cut, does not hold */
-  takeUp(inbox: readonly Message[]): Set<number> {
+  takeUp(inbox: readonly Message[]): LostMessages {
     for (const { target } of inbox) if (this.labels.has(target)) this.answered.add(target);
-    return new Set(inbox.filter(({ target }) => !this.labels.has(target)).map(({ number }) => number));
+    const lost = inbox.filter(({ target }) => !this.labels.has(target));
+    return {
+      numbers: new Set(lost.map(({ number }) => number)),
+      targets: new Set(lost.map(({ target }) => target)),
+    };
   }
 
   note(entries: readonly Entry[]): void {

@@ -21,12 +21,18 @@ export interface StorePlan {
   notice?: { after: number; call: () => void };
 }
 
+/** Messages to waits that a journal, since it was cut, does not hold. */
+export interface LostMessages {
+  numbers: ReadonlySet<number>;
+  targets: ReadonlySet<string>;
+}
+
 export interface StoreOptions {
   plan: StorePlan;
   /** Whether it refuses the appends of a process that does not own the run any more. */
   fenced: boolean;
-  /** Numbers of messages to a run that nobody gets to see. */
-  lost(id: string): ReadonlySet<number>;
+  /** Messages to a run that nobody gets to see. */
+  lost(id: string): LostMessages;
   /** Told of the entries that are written or read. */
   onEntries(id: string, entries: readonly Entry[]): void;
   /** Told of each append when it has taken effect. */
@@ -67,9 +73,13 @@ export class SimulatedStore {
       ),
       renew: this.late((fences, lease) => memory.renew(fences, lease)),
       append: (...args) => this.append(...args),
-      post: this.late((id, message) => memory.post(id, message)),
+      // What a cut has made unseen must not count either.
+      post: this.late((id, message, { once = false } = {}) => {
+        const { targets } = this.options.lost(id);
+        return memory.post(id, message, { once: once && !targets.has(message.target) });
+      }),
       inbox: this.late(async (id) =>
-        (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).has(number)),
+        (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).numbers.has(number)),
       ),
       onPost: (listener) => memory.onPost(listener),
       delete: this.late((id) => memory.delete(id)),

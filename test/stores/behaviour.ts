@@ -291,10 +291,22 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       ]);
       await store.append("r", fence, [entry(1)], { consume: [1, 3] });
       expect(await inbox()).toEqual([[2, "[2]"]]);
-      expect((await store.post("r", { target: "t", value: "[4]", at: 12 })).number).toBe(4);
+      expect((await store.post("r", { target: "t", value: "[4]", at: 12 }))?.number).toBe(4);
       expect((await store.inbox("other")).map(({ number }) => number)).toEqual([1]);
       expect(await store.inbox("none")).toEqual([]);
       await expect(store.post("none", { target: "t", value: "", at: 1 })).rejects.toBeInstanceOf(RunNotFoundError);
+    });
+
+    it("D5: takes one message for a target that may have only one, used or not", async () => {
+      const fence = await owned(store, "r");
+      await store.create(newRun("other"));
+      const post = async (run: string, target: string): Promise<number | undefined> =>
+        (await store.post(run, { target, value: "[1]", at: 1 }, { once: true }))?.number;
+      expect(await Promise.all([post("r", "w/a"), post("r", "w/a"), post("r", "w/b")])).toEqual([1, undefined, 2]);
+      await store.append("r", fence, [entry(1)], { consume: [1] });
+      expect(await post("r", "w/a")).toBeUndefined();
+      expect(await post("other", "w/a")).toBe(1);
+      expect((await store.inbox("r")).map(({ target }) => target)).toEqual(["w/b"]);
     });
 
     it("tells listeners of a message once it is there, until they stop", async () => {
