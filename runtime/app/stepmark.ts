@@ -1,6 +1,5 @@
 /** `Stepmark`: an application's door to its runs. */
 import { randomUUID } from "node:crypto";
-import { clearInterval, setInterval } from "node:timers";
 import { type Duration, milliseconds } from "../calls/duration.js";
 import { checkName, isKeepable } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
@@ -13,7 +12,6 @@ import {
   RunNotFoundError,
   RunOwnedError,
   ShutdownError,
-  StaleOwnerError,
   StoreError,
   UnknownWorkflowError,
 } from "../errors.js";
@@ -27,13 +25,13 @@ import { Execution } from "../run/execution.js";
 import { arrange, withCauses } from "../run/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
-import { isDead, thisProcess } from "../stores/owner.js";
 import { sqliteStore } from "../stores/sqlite.js";
-import type { Lease, ListFilter, Owner, RunRecord, Store } from "../stores/store.js";
+import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
 import { answeredAlready, checkAnswer } from "./check-answer.js";
 import { decoded } from "./decoded.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import { Ownership } from "./ownership.js";
 import { Run, type RunSource } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { StoredRun } from "./stored-run.js";
@@ -78,9 +76,6 @@ export interface ListOptions {
   limit?: number;
 }
 
-/** How long an owner on another machine counts as alive without renewing, in milliseconds. */
-const leaseTime = 30_000;
-
 export class Stepmark {
   private readonly store: Store;
   private readonly ownsStore: boolean;
@@ -89,16 +84,13 @@ export class Stepmark {
   private readonly limits: { grace: number; stallAfter: number; drain: number };
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
-  /** Fences of runs that were left when the store failed, and that it holds for owned by this app. */
-  private readonly leftOwned = new Map<string, number>();
   /** Runs that are being claimed. */
   private readonly driven = new Map<string, Promise<Run<unknown>>>();
   /** The last answer to each run that is being given. */
   private readonly answering = new Map<string, Promise<void>>();
-  private readonly owner: Owner = thisProcess(randomUUID());
+  private readonly ownership: Ownership;
   private readonly stopListening: () => void;
   private readonly watch: Watch;
-  private heartbeat: NodeJS.Timeout | undefined;
   private down = false;
 
   constructor(options: StepmarkOptions = {}) {
@@ -114,6 +106,7 @@ export class Stepmark {
     this.clock = isolated(clock);
     this.codec = isolated(codec);
     this.watch = new Watch(this.store);
+    this.ownership = new Ownership(this.store, this.clock, this.active);
     this.stopListening = this.store.onPost((id) => void this.active.get(id)?.execution.readInbox());
   }
 
@@ -259,7 +252,7 @@ export class Stepmark {
     if (active) return active.execution.cancel();
     const run = await this.read(id);
     if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
-    const { fence } = await this.claim(id);
+    const { fence } = await this.ownership.claim(id);
     await this.store.append(id, fence, [], { status: "cancelled", release: true });
   }
 
@@ -272,13 +265,13 @@ export class Stepmark {
     if (this.down) return;
     this.down = true;
     this.stopListening();
-    clearInterval(this.heartbeat);
+    this.ownership.stop();
     // What is being taken up gives itself up as soon as it owns its run.
     await Promise.allSettled(this.driven.values());
     const left = await Promise.allSettled(
       [...this.active.values()].map(({ id, execution }) => execution.leave(new ShutdownError(id))),
     );
-    await this.giveUpLeft();
+    await this.ownership.giveUpLeft();
     this.watch.close();
     if (this.ownsStore) await this.store.close();
     const failed = left.find((each) => each.status === "rejected");
@@ -305,18 +298,16 @@ export class Stepmark {
 
   private async take<O>(id: string, options: ResumeOptions): Promise<Run<O>> {
     const before = await this.read(id);
-    const isFree = !before.owner || this.isFree(id, before.owner, before.leaseUntil ?? 0, this.clock.now());
     // What this app cannot go on with is refused before anything is written, be it a claim.
-    const known = isFree ? await this.look(before) : undefined;
-    const run = await this.claim(id);
+    const known = this.ownership.isFree(before) ? await this.look(before) : undefined;
+    const run = await this.ownership.claim(id);
     try {
       // Deleted and made anew meanwhile, it is another run.
       const isKnown = known !== undefined && run.createdAt === before.createdAt;
       return await this.begin(run, isKnown ? known : await this.look(run), options);
     } catch (error) {
-      this.leftOwned.set(id, run.fence);
-      await this.giveUpLeft();
-      if (this.leftOwned.size > 0 && !this.down) this.keepLeases();
+      this.ownership.leave(id, run.fence);
+      await this.ownership.giveUpLeft();
       throw error;
     }
   }
@@ -395,7 +386,7 @@ export class Stepmark {
       record,
       rerun,
       reclaim: async (fence) => {
-        active.fence = await this.reclaim(id, fence);
+        active.fence = await this.ownership.reclaim(id, fence);
         return active.fence;
       },
       onEntry: (entry) => active.onEntry(entry),
@@ -406,34 +397,11 @@ export class Stepmark {
       if (this.active.get(id) === active) this.active.delete(id);
     });
     void execution.ended.then((ending) => {
-      if (ending.status === "left" && isA(ending.error, StoreError)) this.leftOwned.set(id, active.fence);
+      if (ending.status === "left" && isA(ending.error, StoreError)) this.ownership.leave(id, active.fence);
     });
-    this.keepLeases();
+    this.ownership.keep();
     execution.begin(workflow.body as (input: unknown) => unknown, input);
     return new Run<O>(id, active);
-  }
-
-  private async claim(id: string): Promise<RunRecord> {
-    const lease = this.lease();
-    const isFree = (owner: Owner, until: number): boolean => this.isFree(id, owner, until, lease.now);
-    const claim = await this.store.claim(id, this.owner, isFree, lease);
-    if (claim.claimed) return claim.run;
-    throw new RunOwnedError(`The run is driven by ${describeOwner(claim.owner, this.owner)}`, { runId: id });
-  }
-
-  private isFree(id: string, owner: Owner, leaseUntil: number, now: number): boolean {
-    // What this app gave up without being able to say so, since the store had failed, is its to take again.
-    return owner.token === this.owner.token ? !this.active.has(id) : isDead(owner, leaseUntil, now);
-  }
-
-  /** Takes a run back after a pause, if nobody else had it meanwhile: what is in memory would be out of date. */
-  private async reclaim(id: string, fence: number): Promise<number> {
-    // Looked up first, so as not to get in the way of whoever has it.
-    if ((await this.read(id)).fence !== fence) throw new StaleOwnerError(id);
-    const run = await this.claim(id);
-    if (run.fence === fence + 1) return run.fence;
-    await this.store.append(id, run.fence, [], { release: true });
-    throw new StaleOwnerError(id);
   }
 
   /** The run of a `start` that found it existing. */
@@ -479,66 +447,7 @@ export class Stepmark {
     return timers.size > 0;
   }
 
-  private lease(): Lease {
-    const now = this.clock.now();
-    return { now, until: now + leaseTime };
-  }
-
-  private keepLeases(): void {
-    this.heartbeat ??= setInterval(() => {
-      void this.renewLeases();
-      void this.giveUpLeft();
-      void this.noticeTakeovers();
-    }, leaseTime / 3).unref();
-  }
-
-  private async renewLeases(): Promise<void> {
-    const fences = new Map<string, number>();
-    for (const [id, { execution }] of this.active)
-      if (execution.ownedFence !== undefined) fences.set(id, execution.ownedFence);
-    if (fences.size === 0) return;
-    try {
-      for (const id of await this.store.renew(fences, this.lease())) {
-        const execution = this.active.get(id)?.execution;
-        if (execution?.ownedFence === fences.get(id)) await execution?.leave(new StaleOwnerError(id));
-      }
-    } catch {
-      // The next append will tell; a lease that could not be renewed is no reason to stop before.
-    }
-  }
-
-  /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */
-  private async giveUpLeft(): Promise<void> {
-    for (const [id, fence] of [...this.leftOwned]) {
-      try {
-        await this.store.append(id, fence, [], { release: true });
-        this.leftOwned.delete(id);
-      } catch (error) {
-        // Taken over meanwhile, by this app or another one. A store that fails is asked again.
-        if (isA(error, StaleOwnerError)) this.leftOwned.delete(id);
-      }
-    }
-  }
-
-  /** Lets go of runs that were given up here while they waited and that another process has gone on with since. */
-  private async noticeTakeovers(): Promise<void> {
-    for (const [id, active] of [...this.active]) {
-      const { fence, execution } = active;
-      if (execution.ownedFence !== undefined) continue;
-      // A store that fails is found out by whoever needs it.
-      const run = await this.store.read(id).catch(() => undefined);
-      const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== this.owner.token;
-      if (takenOver && active.fence === fence) await execution.leave(new StaleOwnerError(id));
-    }
-  }
-
   private checkUp(): void {
     if (this.down) throw new InvalidArgumentError("This Stepmark was shut down", "Make a new one.");
   }
-}
-
-/** An owner in words. A host's name may be followed by what tells machines of one name apart. */
-function describeOwner({ host, pid }: Owner, here: Owner): string {
-  if (host === here.host && pid === here.pid) return "another `Stepmark` of this process";
-  return `process ${pid} on ${host.split("/")[0]}, which is alive`;
 }

@@ -58,7 +58,7 @@ afterEach(async () => {
 
 /** What an app does by itself every ten seconds. */
 function beat(app: Stepmark): Promise<void> {
-  return (app as unknown as { noticeTakeovers(): Promise<void> }).noticeTakeovers();
+  return (app as unknown as { ownership: { noticeTakeovers(): Promise<void> } }).ownership.noticeTakeovers();
 }
 
 async function open(): Promise<void> {

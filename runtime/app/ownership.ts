@@ -1,0 +1,138 @@
+/**
+ * Which runs this app owns: takes them, renews their leases while it drives them, takes them back after a pause, and
+ * gives up what it has left.
+ */
+import { randomUUID } from "node:crypto";
+import { clearInterval, setInterval } from "node:timers";
+import type { Clock } from "../clock.js";
+import { RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import { isDead, thisProcess } from "../stores/owner.js";
+import type { Lease, Owner, RunRecord, Store } from "../stores/store.js";
+import type { ActiveRun } from "./active-run.js";
+
+/** How long an owner on another machine counts as alive without renewing, in milliseconds. */
+const leaseTime = 30_000;
+
+export class Ownership {
+  private readonly owner: Owner = thisProcess(randomUUID());
+  /** Runs that this app has left and could not give up, since the store had failed: their fences. */
+  private readonly left = new Map<string, number>();
+  private heartbeat: NodeJS.Timeout | undefined;
+  private over = false;
+
+  /** @param active the runs that the app drives */
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+    private readonly active: ReadonlyMap<string, ActiveRun>,
+  ) {}
+
+  /** Whether the app may take a run: nobody has it, or its owner is dead. */
+  isFree({ id, owner, leaseUntil = 0 }: RunRecord): boolean {
+    return owner === undefined || this.isGone(id, owner, leaseUntil, this.clock.now());
+  }
+
+  /** @throws RunOwnedError if somebody who lives has the run */
+  async claim(id: string): Promise<RunRecord> {
+    const lease = this.lease();
+    const isGone = (owner: Owner, until: number): boolean => this.isGone(id, owner, until, lease.now);
+    const claim = await this.store.claim(id, this.owner, isGone, lease);
+    if (claim.claimed) return claim.run;
+    throw new RunOwnedError(`The run is driven by ${describeOwner(claim.owner, this.owner)}`, { runId: id });
+  }
+
+  /**
+   * Takes a run back after a pause, if nobody else had it meanwhile: what is in memory would be out of date.
+   *
+   * @returns the new fence
+   * @throws StaleOwnerError
+   */
+  async reclaim(id: string, fence: number): Promise<number> {
+    // Looked up first, so as not to get in the way of whoever has it.
+    const found = await this.store.read(id);
+    if (found === undefined) throw new RunNotFoundError(id);
+    if (found.fence !== fence) throw new StaleOwnerError(id);
+    const run = await this.claim(id);
+    if (run.fence === fence + 1) return run.fence;
+    await this.store.append(id, run.fence, [], { release: true });
+    throw new StaleOwnerError(id);
+  }
+
+  /** From now on, the leases of the runs that the app drives are renewed. */
+  keep(): void {
+    if (this.over) return;
+    this.heartbeat ??= setInterval(() => {
+      void this.renew();
+      void this.giveUpLeft();
+      void this.noticeTakeovers();
+    }, leaseTime / 3).unref();
+  }
+
+  /** The app has left a run that it may still own. */
+  leave(id: string, fence: number): void {
+    this.left.set(id, fence);
+    this.keep();
+  }
+
+  /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */
+  async giveUpLeft(): Promise<void> {
+    for (const [id, fence] of [...this.left]) {
+      try {
+        await this.store.append(id, fence, [], { release: true });
+        this.left.delete(id);
+      } catch (error) {
+        // Taken over meanwhile, by this app or another one. A store that fails is asked again.
+        if (isA(error, StaleOwnerError)) this.left.delete(id);
+      }
+    }
+  }
+
+  stop(): void {
+    this.over = true;
+    clearInterval(this.heartbeat);
+  }
+
+  private isGone(id: string, owner: Owner, leaseUntil: number, now: number): boolean {
+    // What this app gave up without being able to say so, since the store had failed, is its to take again.
+    return owner.token === this.owner.token ? !this.active.has(id) : isDead(owner, leaseUntil, now);
+  }
+
+  private lease(): Lease {
+    const now = this.clock.now();
+    return { now, until: now + leaseTime };
+  }
+
+  private async renew(): Promise<void> {
+    const fences = new Map<string, number>();
+    for (const [id, { execution }] of this.active)
+      if (execution.ownedFence !== undefined) fences.set(id, execution.ownedFence);
+    if (fences.size === 0) return;
+    try {
+      for (const id of await this.store.renew(fences, this.lease())) {
+        const execution = this.active.get(id)?.execution;
+        if (execution?.ownedFence === fences.get(id)) await execution?.leave(new StaleOwnerError(id));
+      }
+    } catch {
+      // The next append will tell; a lease that could not be renewed is no reason to stop before.
+    }
+  }
+
+  /** Lets go of runs that were given up here while they waited and that another process has gone on with since. */
+  private async noticeTakeovers(): Promise<void> {
+    for (const [id, active] of [...this.active]) {
+      const { fence, execution } = active;
+      if (execution.ownedFence !== undefined) continue;
+      // A store that fails is found out by whoever needs it.
+      const run = await this.store.read(id).catch(() => undefined);
+      const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== this.owner.token;
+      if (takenOver && active.fence === fence) await execution.leave(new StaleOwnerError(id));
+    }
+  }
+}
+
+/** An owner in words. A host's name may be followed by what tells machines of one name apart. */
+function describeOwner({ host, pid }: Owner, here: Owner): string {
+  if (host === here.host && pid === here.pid) return "another `Stepmark` of this process";
+  return `process ${pid} on ${host.split("/")[0]}, which is alive`;
+}
