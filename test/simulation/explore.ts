@@ -15,6 +15,8 @@ export interface Exploration {
   /** Look for a smaller program that goes wrong as well (default: yes). */
   shrink?: boolean;
   conditions?: Conditions;
+  /** At most so many prefixes of each journal are resumed from. */
+  cuts?: number;
 }
 
 export interface Outcome {
@@ -39,11 +41,12 @@ export async function explore({
   report,
   shrink = true,
   conditions,
+  cuts,
 }: Exploration): Promise<Outcome> {
   const outcome: Outcome = { programs: 0, lives: 0, refusals: {}, wrong: [], milliseconds: 0 };
   const begun = performance.now();
   for (let at = seed; at < seed + runs && outcome.wrong.length < mostWrong; at++) {
-    const finding = await exploreOne(at, shrink, conditions, (verdict) => count(outcome, verdict));
+    const finding = await exploreOne(at, shrink, conditions, cuts, (verdict) => count(outcome, verdict));
     outcome.programs++;
     outcome.milliseconds = performance.now() - begun;
     if (finding !== undefined) {
@@ -65,6 +68,7 @@ async function exploreOne(
   seed: number,
   shrink: boolean,
   conditions: Conditions | undefined,
+  cuts: number | undefined,
   see: (verdict: Verdict) => void,
 ): Promise<Finding | undefined> {
   let faults: string[] | undefined;
@@ -72,7 +76,7 @@ async function exploreOne(
   const goesRight = async (program: Program): Promise<boolean> => {
     const tries = first ? 1 : schedules;
     for (let at = seed; at < seed + tries; at++) {
-      const verdict = await simulate(program, at, conditions);
+      const verdict = await simulate(program, at, conditions, cuts);
       if (first) see(verdict);
       first = false;
       if (verdict.wrong.length === 0) continue;

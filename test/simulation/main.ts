@@ -1,10 +1,12 @@
 /**
- * `npm run simulate -- --runs N --seed S`: N random programs, each with all that can happen to its run.
+ * `npm run simulate -- --runs N --seed S`: N random programs, each with all that can happen to its run. `--cuts K`
+ * resumes each from K prefixes of its journal at most, for more programs in the same time.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { explore, summary } from "./explore.js";
 import { faults } from "./faults.js";
+import { mostCuts } from "./simulate.js";
 
 const { values } = parseArgs({
   options: {
@@ -12,6 +14,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1e9) },
     fault: { type: "string" },
     most: { type: "string", default: "5" },
+    cuts: { type: "string", default: String(mostCuts) },
   },
 });
 const seed = Number(values.seed);
@@ -25,6 +28,7 @@ const outcome = await explore({
   runs: Number(values.runs),
   seed,
   mostWrong: Number(values.most),
+  cuts: Number(values.cuts),
   conditions: fault?.conditions?.(),
   report: (text) => console.log(text),
 });

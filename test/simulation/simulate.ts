@@ -33,16 +33,16 @@ const companions = 0.25;
 /** How a process may learn that another one has its run. */
 const ousting = new Set<string | undefined>(["STALE_OWNER", "RUN_OWNED"]);
 
-/** Journals longer than this are cut at so many places only. */
-const mostCuts = 12;
+/** Journals longer than this are cut at so many places only, which the seed chooses. */
+export const mostCuts = 12;
 
 /** A run is resumed so often before it counts as one that never completes. */
 const mostResumes = 40;
 
 const started = Date.UTC(2025, 0, 1);
 
-export async function simulate(program: Program, seed: number, conditions = sound): Promise<Verdict> {
-  const simulation = new Simulation(program, seed, conditions);
+export async function simulate(program: Program, seed: number, conditions = sound, cuts = mostCuts): Promise<Verdict> {
+  const simulation = new Simulation(program, seed, conditions, cuts);
   try {
     await simulation.play();
   } catch (error) {
@@ -69,6 +69,7 @@ class Simulation {
     private readonly program: Program,
     seed: number,
     private readonly conditions: Conditions,
+    private readonly mostCuts: number,
   ) {
     this.random = seeded(seed);
     this.traits = traitsOf(program);
@@ -276,7 +277,7 @@ class Simulation {
 
   private cuts(length: number): number[] {
     const all = Array.from({ length: length + 1 }, (_, kept) => kept);
-    while (all.length > mostCuts) all.splice(Math.floor(this.random() * all.length), 1);
+    while (all.length > this.mostCuts) all.splice(Math.floor(this.random() * all.length), 1);
     return all;
   }
 
