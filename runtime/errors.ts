@@ -329,7 +329,13 @@ export class ShutdownError extends StepmarkError {
 
 /** An answer that no open wait can take. */
 export class AnswerError extends StepmarkError {
-  constructor(what: string, cure: string, place: ErrorPlace) {
+  /** @param issues what the wait's schema says of the answer, if that is the reason */
+  constructor(
+    what: string,
+    cure: string,
+    place: ErrorPlace,
+    readonly issues: readonly string[] = [],
+  ) {
     super("ANSWER", what, cure, place);
   }
 }

@@ -3,21 +3,25 @@ import "./scope/generated-code.js";
 
 export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType } from "./app/events.js";
 export { Run } from "./app/run.js";
-export type { OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
+export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {
   type ListOptions,
   type ResumeOptions,
+  type RunOptions,
   type StartOptions,
   Stepmark,
   type StepmarkOptions,
 } from "./app/stepmark.js";
+export { type Child, type ChildOptions, child } from "./calls/child.js";
 export type { Duration } from "./calls/duration.js";
 export { keyed } from "./calls/keyed.js";
+export { type Publish, publish } from "./calls/publish.js";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./calls/schema.js";
 export { type Sleep, sleep } from "./calls/sleep.js";
 export { type Step, type StepOptions, step } from "./calls/step.js";
 export { stepContext } from "./calls/step-context.js";
 export { now, random, uuid, type ValueSource } from "./calls/values.js";
-export { type WaitFor, type WaitOptions, waitFor } from "./calls/wait-for.js";
+export { type WaitFor, type WaitOptions, type WaitResult, waitFor } from "./calls/wait-for.js";
 export { withoutRun } from "./calls/without-run.js";
 export { type AnyWorkflow, type Workflow, workflow } from "./calls/workflow.js";
 export type { Clock } from "./clock.js";
@@ -33,6 +37,7 @@ export type {
   Message,
   NewRun,
   Owner,
+  ParentCall,
   RunChange,
   RunRecord,
   Store,

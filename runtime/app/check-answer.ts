@@ -56,6 +56,11 @@ export function answeredAlready(runId: string, target: string, info: RunInfo): A
   return new AnswerError(`The wait ${JSON.stringify(name)} has been answered already`, openNow(info), { runId });
 }
 
+export function refusedAnswer(runId: string, target: string, info: RunInfo, issues: string[]): AnswerError {
+  const what = `The schema of the wait ${JSON.stringify(target)} does not take the answer: ${issues.join("; ")}`;
+  return new AnswerError(what, openNow(info), { runId }, issues);
+}
+
 function openNow({ waits }: RunInfo): string {
   return `Open now: ${waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none"}.`;
 }

@@ -45,10 +45,19 @@ export interface RunEventFields {
   /** `value` is the payload. */
   "wait.opened": OfEntry & WithValue & { name: string };
   "wait.answered": OfEntry & WithValue & { name: string };
+  /** An answer that the wait's schema did not take; `value` lists what was wrong. The wait is still open. */
+  "wait.refused": OfEntry & WithValue & { name: string };
+  /** Nobody answered in time. */
+  "wait.timedOut": OfEntry & { name: string };
   "timer.set": OfEntry & WithDue;
   "timer.fired": OfEntry & WithDue;
   /** `now`, `random`, `uuid`. */
   "value.recorded": OfEntry & WithValue;
+  /** `publish`. */
+  published: OfEntry & WithValue & { name: string };
+  "child.started": OfEntry & { child: string };
+  "child.completed": OfEntry & WithValue & { child: string };
+  "child.failed": OfEntry & WithError & { child: string };
   "run.started": { workflow: string };
   /** The run goes on when an answer or a timer comes. */
   "run.waiting": object;
@@ -72,6 +81,7 @@ interface Absent {
   startedAt?: undefined;
   name?: undefined;
   due?: undefined;
+  child?: undefined;
   workflow?: undefined;
   value?: undefined;
   error?: undefined;
@@ -96,18 +106,22 @@ export interface EventOptions {
 
 const types: Record<EntryKind, Partial<Record<EntryState, RunEventType>>> = {
   step: { attempt: "step.attempted", done: "step.completed", failed: "step.failed" },
-  wait: { open: "wait.opened", done: "wait.answered" },
+  wait: { open: "wait.opened", done: "wait.answered", refused: "wait.refused" },
   timer: { open: "timer.set", done: "timer.fired" },
   value: { done: "value.recorded" },
+  publish: { done: "published" },
+  child: { open: "child.started", done: "child.completed", failed: "child.failed" },
 };
 
 export function entryEvent(runId: string, entry: Entry, codec: Codec): RunEvent {
-  const { kind, state, key, seq, site, attempt, startedAt, endedAt, name, due, value } = entry;
+  const { kind, state, key, seq, site, attempt, startedAt, endedAt, name, due, child, value, timedOut } = entry;
   const at = site && `${site.module}:${site.line}`;
-  const event = { type: types[kind][state]!, runId, time: endedAt, seq, key, at, attempt, startedAt } as RunEvent;
+  const type: RunEventType = timedOut ? "wait.timedOut" : types[kind][state]!;
+  const event = { type, runId, time: endedAt, seq, key, at, attempt, startedAt } as RunEvent;
   if (name !== undefined) Object.assign(event, { name });
   if (due !== undefined) Object.assign(event, { due });
-  if (value !== undefined && kind !== "timer")
+  if (child !== undefined) Object.assign(event, { child });
+  if (value !== undefined && kind !== "timer" && !timedOut)
     onAccess(event, state === "failed" ? "error" : "value", () => decoded(codec, value, { runId, key, at }));
   return event;
 }

@@ -1,7 +1,7 @@
 /** What can be told of a run from outside. */
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import type { RunRecord, StoredStatus } from "../stores/store.js";
+import type { ParentCall, RunRecord, StoredStatus } from "../stores/store.js";
 import { setDecoded } from "./decoded.js";
 
 export type RunStatus = StoredStatus | "stalled";
@@ -17,6 +17,17 @@ export interface OpenWaitInfo {
   at: string | undefined;
   /** Milliseconds since the epoch. */
   since: number;
+  /** When it times out, in milliseconds since the epoch. */
+  due?: number;
+}
+
+/** A run that this one has begun by `child`. */
+export interface ChildInfo {
+  id: string;
+  /** Replay key of the call. */
+  key: string;
+  /** Whether the call has its outcome. */
+  status: "open" | "completed" | "failed";
 }
 
 export interface RunInfo {
@@ -28,6 +39,12 @@ export interface RunInfo {
   /** Error of a failed run. Like `output`. */
   error?: unknown;
   waits: OpenWaitInfo[];
+  /** What the run has published last, by name. Of `app.get`; empty in lists, for runs that do not wait. */
+  published: Record<string, unknown>;
+  /** The call of another run that has begun this one. */
+  parent?: ParentCall;
+  /** The runs that this one has begun. Of `app.get`, like `published`. */
+  children: ChildInfo[];
   /** Keys of recorded calls that nobody had asked for when the run last ended. */
   orphans: string[];
   /** Keys of calls that were answered from the record although their text had changed. */
@@ -43,11 +60,14 @@ export function runInfo(run: RunRecord, entries: readonly Entry[], codec: Codec)
     workflow: run.workflow,
     status: run.status,
     waits: run.status === "running" || run.status === "waiting" ? openWaits(run.id, entries, codec) : [],
+    published: published(run.id, entries, codec),
+    children: children(entries),
     orphans: run.orphans ?? [],
     edited: run.edited ?? [],
     createdAt: run.createdAt,
     updatedAt: run.updatedAt,
   };
+  if (run.parent !== undefined) info.parent = run.parent;
   if (run.output !== undefined) setDecoded(info, "output", codec, run.output, { runId: run.id });
   if (run.error !== undefined) setDecoded(info, "error", codec, run.error, { runId: run.id });
   return info;
@@ -57,6 +77,7 @@ function openWaits(runId: string, entries: readonly Entry[], codec: Codec): Open
   const open = new Map<string, OpenWaitInfo>();
   for (const entry of entries) {
     if (entry.kind !== "wait") continue;
+    if (entry.state === "refused") continue;
     if (entry.state !== "open") {
       open.delete(entry.key);
       continue;
@@ -65,7 +86,27 @@ function openWaits(runId: string, entries: readonly Entry[], codec: Codec): Open
     const at = entry.site && `${entry.site.module}:${entry.site.line}`;
     const wait: OpenWaitInfo = { key, name: entry.name!, payload: undefined, at, since: entry.startedAt };
     setDecoded(wait, "payload", codec, entry.value!, { runId, key, at });
+    if (entry.due !== undefined) wait.due = entry.due;
     open.set(key, wait);
   }
   return [...open.values()];
+}
+
+function published(runId: string, entries: readonly Entry[], codec: Codec): Record<string, unknown> {
+  const last = new Map<string, Entry>();
+  for (const entry of entries) if (entry.kind === "publish" && entry.state === "done") last.set(entry.name!, entry);
+  const values: Record<string, unknown> = Object.create(null);
+  for (const [name, { key, value, site }] of last)
+    setDecoded(values, name, codec, value!, { runId, key, at: site && `${site.module}:${site.line}` });
+  return values;
+}
+
+function children(entries: readonly Entry[]): ChildInfo[] {
+  const found = new Map<string, ChildInfo>();
+  for (const { kind, state, key, child } of entries) {
+    if (kind !== "child") continue;
+    const status = state === "done" ? "completed" : state === "failed" ? "failed" : "open";
+    found.set(key, { id: child!, key, status });
+  }
+  return [...found.values()];
 }

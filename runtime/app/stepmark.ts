@@ -22,19 +22,22 @@ import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { Execution } from "../run/execution.js";
+import { check } from "../run/inbox.js";
 import { arrange, withCauses } from "../run/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
-import { answeredAlready, checkAnswer } from "./check-answer.js";
+import { answeredAlready, checkAnswer, refusedAnswer } from "./check-answer.js";
+import { ChildRuns } from "./children.js";
 import { decoded } from "./decoded.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import { Ownership } from "./ownership.js";
 import { Run, type RunSource } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { StoredRun } from "./stored-run.js";
+import { wakeRuns } from "./wake.js";
 import { Watch } from "./watch.js";
 
 export interface StepmarkOptions {
@@ -76,6 +79,19 @@ export interface ListOptions {
   limit?: number;
 }
 
+export interface RunOptions {
+  /** Between two looks at the store (default 1 s). */
+  interval?: Duration;
+  /** Ends the loop. */
+  signal?: AbortSignal;
+  /** Told of runs that could not be taken up, once each, and of a store that fails; by default a process warning. */
+  onError?(error: unknown, runId: string | undefined): void;
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(isA(error, Error) ? error : String(error));
+}
+
 export class Stepmark {
   private readonly store: Store;
   private readonly ownsStore: boolean;
@@ -91,6 +107,9 @@ export class Stepmark {
   private readonly ownership: Ownership;
   private readonly stopListening: () => void;
   private readonly watch: Watch;
+  private readonly children: ChildRuns;
+  /** Aborted when the app is shut down. */
+  private readonly ending = new AbortController();
   private down = false;
 
   constructor(options: StepmarkOptions = {}) {
@@ -107,6 +126,15 @@ export class Stepmark {
     this.codec = isolated(codec);
     this.watch = new Watch(this.store);
     this.ownership = new Ownership(this.store, this.clock, this.active);
+    this.children = new ChildRuns({
+      store: this.store,
+      codec: this.codec,
+      now: () => this.clock.now(),
+      drive: ({ id, workflow }) => {
+        this.register(workflow);
+        return this.drive(id, {});
+      },
+    });
     this.stopListening = this.store.onPost((id) => void this.active.get(id)?.execution.readInbox());
   }
 
@@ -166,9 +194,10 @@ export class Stepmark {
     this.checkUp();
     const recovered: Run[] = [];
     const failures: unknown[] = [];
-    for (const run of await this.store.list({ status: ["running", "waiting"] })) {
+    const left = await this.store.list({ status: "running" });
+    const waiting = await this.store.ready(Number.POSITIVE_INFINITY);
+    for (const run of [...left, ...waiting]) {
       if (this.active.has(run.id) || !this.workflows.has(run.workflow)) continue;
-      if (run.status === "waiting" && !(await this.hasNews(run.id))) continue;
       try {
         recovered.push(await this.drive(run.id, {}));
       } catch (error) {
@@ -239,21 +268,54 @@ export class Stepmark {
     const entries = await this.store.entries(id);
     const info = runInfo(run, entries, this.codec);
     const { target, once } = checkAnswer(run, nameOrKey, info, entries, queued);
+    // Checked at the door where the wait is at hand, and in any case when the run takes the answer.
+    const wait = this.active.get(id)?.execution.waits.open.get(target);
+    const checked = wait?.accept && (await check(answer, wait));
+    if (checked?.ok === false) throw refusedAnswer(id, nameOrKey, info, checked.issues);
     // Another process may have answered since.
     const posted = await this.store.post(id, { target, value: answer, at: this.clock.now() }, { once });
     if (posted === undefined) throw answeredAlready(id, nameOrKey, info);
     await this.active.get(id)?.execution.readInbox();
   }
 
-  /** Ends a run for good; bodies in flight are told and their outcomes are not recorded. */
+  /** Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. */
   async cancel(id: string): Promise<void> {
     await this.driven.get(id)?.catch(() => {});
     const active = this.active.get(id);
-    if (active) return active.execution.cancel();
+    if (active) await active.execution.cancel();
+    else await this.cancelStored(id);
+    for (const { id: child, status } of runInfo(await this.read(id), await this.store.entries(id), this.codec).children)
+      if (status === "open") await this.cancel(child);
+  }
+
+  private async cancelStored(id: string): Promise<void> {
     const run = await this.read(id);
     if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
-    const { fence } = await this.ownership.claim(id);
-    await this.store.append(id, fence, [], { status: "cancelled", release: true });
+    const { fence, parent } = await this.ownership.claim(id);
+    const wake = parent && { run: parent.id, target: parent.key, at: this.clock.now() };
+    await this.store.append(id, fence, [], { status: "cancelled", ...(wake && { wake }), release: true });
+  }
+
+  /**
+   * A long-lived loop: goes on with runs whose timer is due or that were answered, from whatever process, and with those
+   * that a dead process left behind.
+   *
+   * @returns when `signal` is aborted or the app is shut down
+   */
+  async run({ interval = 1_000, signal, onError = warn }: RunOptions = {}): Promise<void> {
+    this.checkUp();
+    await wakeRuns({
+      store: this.store,
+      now: () => this.clock.now(),
+      interval: milliseconds(interval, "`interval`"),
+      signal: signal === undefined ? this.ending.signal : AbortSignal.any([this.ending.signal, signal]),
+      canTake: (run) => this.workflows.has(run.workflow) && this.ownership.isFree(run),
+      wake: async ({ id }) => {
+        const active = this.active.get(id);
+        return active ? active.execution.readInbox() : this.drive(id, {});
+      },
+      onError,
+    });
   }
 
   /**
@@ -264,6 +326,7 @@ export class Stepmark {
   async shutdown(): Promise<void> {
     if (this.down) return;
     this.down = true;
+    this.ending.abort();
     this.stopListening();
     this.ownership.stop();
     // What is being taken up gives itself up as soon as it owns its run.
@@ -385,6 +448,8 @@ export class Stepmark {
       fence: run.fence,
       record,
       rerun,
+      children: this.children,
+      parent: run.parent,
       reclaim: async (fence) => {
         active.fence = await this.ownership.reclaim(id, fence);
         return active.fence;
@@ -436,15 +501,6 @@ export class Stepmark {
     const run = isKeepable(id) ? await this.store.read(id) : undefined;
     if (run === undefined) throw new RunNotFoundError(id);
     return run;
-  }
-
-  private async hasNews(id: string): Promise<boolean> {
-    if ((await this.store.inbox(id)).length > 0) return true;
-    const timers = new Set<string>();
-    for (const { kind, state, key } of await this.store.entries(id)) {
-      if (kind === "timer") state === "open" ? timers.add(key) : timers.delete(key);
-    }
-    return timers.size > 0;
   }
 
   private checkUp(): void {

@@ -1,20 +1,34 @@
 /** `waitFor`: a question that somebody outside the run answers, any time later. */
-import { OutsideRunError } from "../errors.js";
+import { InvalidArgumentError, OutsideRunError } from "../errors.js";
 import { encoded } from "../journal/encoded.js";
-import { placeOf } from "../run/call.js";
+import { fingerprint } from "../journal/fingerprint.js";
+import { type Call, placeOf } from "../run/call.js";
+import type { Execution } from "../run/execution.js";
+import type { Answer } from "../run/waiting-room.js";
 import type { Frame, OutsideFrame } from "../scope/place.js";
 import type { Captures, LoopPath } from "../scope/site-table.js";
+import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, identify, rejecting } from "./identity.js";
 import { checkName } from "./name.js";
+import { describeIssue, isSchema, type StandardSchema } from "./schema.js";
 
-export interface WaitOptions {
+export interface WaitOptions<T = unknown> {
   /** Shown with the open wait, for whoever answers. */
   payload?: unknown;
+  /** Checks the answer; what it makes of it is what the code receives. Any Standard Schema. */
+  schema?: StandardSchema<T>;
+  /** How long to wait, from when the question is first asked. */
+  timeout?: Duration;
 }
 
+/** What a wait with a `timeout` comes to. */
+export type WaitResult<T> = { timedOut: false; value: T } | { timedOut: true; value?: undefined };
+
 export interface WaitFor {
+  /** Waits for an answer, but not longer than `timeout`. */
+  <T>(name: string, options: WaitOptions<T> & { timeout: Duration }): Promise<WaitResult<T>>;
   /** Waits for `app.answer(runId, name, value)`; `undefined` and `null` are answers too. */
-  <T>(name: string, options?: WaitOptions): Promise<T>;
+  <T>(name: string, options?: WaitOptions<T> & { timeout?: undefined }): Promise<T>;
   /** @internal What transformed code calls. */
   at(
     frame: Frame | OutsideFrame,
@@ -29,20 +43,20 @@ export const waitFor = ((...args: unknown[]) => rejecting(() => call(undefined, 
 
 waitFor.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at, args), { frame, index, path });
 
-function call(at: CallSite | undefined, [name, options]: unknown[]): Promise<unknown> {
+/** The fingerprint of a wait with a timeout: what it comes to has another shape. */
+const timed = fingerprint(["timeout"]);
+
+function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unknown> {
   checkName("The name of a wait", name, 'Call `waitFor("name")`.');
+  const { payload, schema, limit } = read(given);
   const identity = identify("waitFor", at, undefined);
   if (identity === undefined) throw new OutsideRunError("waitFor");
   const { execution, key, chain, within, entry, record } = identity;
-  const payload = encoded(execution.codec, (options as WaitOptions | undefined)?.payload, {
-    runId: execution.id,
-    key,
-    at: placeOf(record),
-  });
+  const shown = encoded(execution.codec, payload, { runId: execution.id, key, at: placeOf(record) });
   return execution.ask({
     kind: "wait",
     key,
-    args: "",
+    args: limit === undefined ? "" : timed,
     chain,
     site: record,
     within,
@@ -50,12 +64,58 @@ function call(at: CallSite | undefined, [name, options]: unknown[]): Promise<unk
     start(_, call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();
+      const due = known?.due ?? (limit === undefined ? undefined : since + limit);
+      const accept = acceptance(execution, schema, limit !== undefined);
       const open = (): void => {
-        execution.waits.addWait({ name, call, since });
+        execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
+        if (due !== undefined) setLimit(execution, call, name, since, due);
         void execution.readInbox();
       };
-      if (known) open();
-      else execution.announce(call, "open", { name, value: payload, startedAt: since, endedAt: since }, open);
+      if (known) return open();
+      const details = { name, value: shown, startedAt: since, endedAt: since, ...(due !== undefined && { due }) };
+      execution.announce(call, "open", details, open);
     },
   });
+}
+
+function read(options: unknown): { payload: unknown; schema: StandardSchema | undefined; limit: number | undefined } {
+  if (options !== undefined && (typeof options !== "object" || options === null)) {
+    throw new InvalidArgumentError("The options of `waitFor` are no object", "Call `waitFor(name, { payload })`.");
+  }
+  const { payload, schema, timeout } = (options ?? {}) as WaitOptions;
+  if (schema !== undefined && !isSchema(schema)) {
+    throw new InvalidArgumentError(
+      "The `schema` of `waitFor` is no Standard Schema",
+      "Give one of a library that has them, such as Zod, Valibot or ArkType.",
+    );
+  }
+  return { payload, schema, limit: timeout === undefined ? undefined : milliseconds(timeout, "`timeout`") };
+}
+
+/** What becomes of an answer on its way in; undefined if it is taken as it comes. */
+function acceptance(
+  { codec }: Execution,
+  schema: StandardSchema | undefined,
+  timed: boolean,
+): ((given: string) => Answer | Promise<Answer>) | undefined {
+  if (schema === undefined && !timed) return undefined;
+  const kept = (value: unknown): Answer => ({
+    ok: true,
+    value: codec.encode(timed ? { timedOut: false, value } : value),
+  });
+  if (schema === undefined) return (given) => kept(codec.decode(given));
+  return async (given) => {
+    const result = await schema["~standard"].validate(codec.decode(given));
+    return result.issues ? { ok: false, issues: result.issues.map(describeIssue) } : kept(result.value);
+  };
+}
+
+function setLimit(execution: Execution, call: Call, name: string, since: number, due: number): void {
+  const { waits, codec, clock } = execution;
+  const fire = (): void => {
+    if (!waits.close(call.key)) return;
+    const outcome = { state: "done", value: codec.encode({ timedOut: true }) } as const;
+    execution.finished(call, outcome, { name, due, timedOut: true, startedAt: since, endedAt: clock.now() });
+  };
+  waits.addTimer(call.key, due, fire, (alarm) => clock.after(Math.max(0, due - clock.now()), alarm));
 }

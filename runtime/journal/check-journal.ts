@@ -10,9 +10,11 @@ export const JOURNAL_FORMAT = 1;
 
 const states: Readonly<Record<EntryKind, readonly EntryState[]>> = {
   step: ["done", "failed", "attempt"],
-  wait: ["done", "open"],
+  wait: ["done", "open", "refused"],
   timer: ["done", "open"],
   value: ["done"],
+  publish: ["done"],
+  child: ["open", "done", "failed"],
 };
 
 /**
@@ -40,12 +42,14 @@ export function checkJournal(runId: string, entries: readonly Entry[]): void {
   }
 }
 
-function faultOf({ key, kind, state, value, name, due }: Entry): string | undefined {
+function faultOf({ key, kind, state, value, name, due, child }: Entry): string | undefined {
   if (typeof key !== "string" || key === "") return "has no key";
   if (!Object.hasOwn(states, kind)) return `is of an unknown kind, ${JSON.stringify(kind)}`;
   if (!states[kind].includes(state)) return `is a ${kind} in the state ${JSON.stringify(state)}, which no ${kind} has`;
   if ((state === "done" || state === "failed") && typeof value !== "string") return "has no outcome";
   if (kind === "wait" && typeof name !== "string") return "is a wait without a name";
+  if (kind === "publish" && typeof name !== "string") return "is published without a name";
+  if (kind === "child" && typeof child !== "string") return "is of a child run without an id";
   if (kind === "timer" && typeof due !== "number") return "is a timer without a time";
   return undefined;
 }

@@ -1,15 +1,20 @@
 /** The journal's vocabulary: what a run's append-only record consists of. Plain, JSON-representable data. */
 
 /** What sort of call an entry belongs to. */
-export type EntryKind = "step" | "wait" | "timer" | "value";
+export type EntryKind = "step" | "wait" | "timer" | "value" | "publish" | "child";
 
 /**
  * What an entry says of its call.
  *
  * `done` and `failed` are outcomes. `attempt` announces a body that is about to run (only with a retry policy),
- * `open` a wait that was asked or a timer that was set.
+ * `open` a wait that was asked, a timer that was set or a child run that was begun, `refused` an answer that its wait's
+ * schema did not take.
  */
-export type EntryState = "done" | "failed" | "attempt" | "open";
+export type EntryState = "done" | "failed" | "attempt" | "open" | "refused";
+
+export function isOutcome(state: EntryState): state is "done" | "failed" {
+  return state === "done" || state === "failed";
+}
 
 /** Where an entry's call stood in the source when it was recorded. */
 export interface SiteRecord {
@@ -35,7 +40,7 @@ export interface Entry {
   key: string;
   kind: EntryKind;
   state: EntryState;
-  /** Encoded outcome: the value of `done`, the error of `failed`, the payload of an open wait. */
+  /** Encoded outcome: the value of `done`, the error of `failed`; the payload of an open wait; what is wrong with an answer. */
   value?: string;
   /** Fingerprint of the arguments (or captured bindings). */
   args?: string;
@@ -48,10 +53,14 @@ export interface Entry {
   caller?: string;
   /** Keys of recorded failures that this failure holds (as itself, in `cause` or in `errors`). */
   causes?: string[];
-  /** Name of a wait. */
+  /** Name of a wait or of what is published. */
   name?: string;
-  /** When a timer is due, in milliseconds since the epoch. */
+  /** When a timer is due, or a wait times out, in milliseconds since the epoch. */
   due?: number;
+  /** Whether it was the time that ended a wait. */
+  timedOut?: true;
+  /** Id of a child run. */
+  child?: string;
   /** 1 for the first attempt. */
   attempt: number;
   /** Milliseconds since the epoch. */

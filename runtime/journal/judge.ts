@@ -24,6 +24,13 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
       what: `The record holds a ${entry.kind} here, the code asks for a ${asking.kind}`,
     };
   }
+  if (entry.kind === "wait" && (entry.args ?? "") !== asking.args) {
+    return {
+      hit: false,
+      reason: "ambiguous",
+      what: `${describe(asking.site)} has got a \`timeout\` since it was recorded, or has lost it: what it comes to has another shape`,
+    };
+  }
   if (chainInDoubt(entry.chain ?? "", asking.chain)) {
     return {
       hit: false,

@@ -7,6 +7,7 @@
  * record is used up, it starts the bodies that wait and delivers what is durable, in journal order.
  */
 import { setImmediate } from "node:timers";
+import type { AnyWorkflow } from "../calls/workflow.js";
 import type { Clock } from "../clock.js";
 import { RunCancelledError, ShutdownError, StaleOwnerError, type StalledError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
@@ -17,12 +18,13 @@ import type { ModuleTable, Place } from "../scope/module-table.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
-import type { Message, RunChange, Store } from "../stores/store.js";
+import type { Message, ParentCall, RunChange, Store } from "../stores/store.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
 import { conclude, type Ending, type Result } from "./ending.js";
 import { DeliveredFailures } from "./failures.js";
+import { type Taken, takeMessages } from "./inbox.js";
 import { JournalWriter } from "./journal-writer.js";
 import { latest, NestedCalls } from "./nested-calls.js";
 import type { Outcome } from "./outcome.js";
@@ -41,7 +43,29 @@ import {
   unreadable,
 } from "./refusals.js";
 import { Replay } from "./replay.js";
-import { WaitingRoom } from "./waiting-room.js";
+import { type Answer, WaitingRoom } from "./waiting-room.js";
+
+/** A child run that a call asks for. */
+export interface ChildRequest {
+  id: string;
+  workflow: AnyWorkflow;
+  /** Encoded. */
+  input: string;
+  inputPrint: string;
+  parent: ParentCall;
+}
+
+/** What a run has child runs done by. */
+export interface Children {
+  /**
+   * Begins a child run, or goes on with it.
+   *
+   * @param again whether a child that has failed is to be resumed
+   */
+  start(request: ChildRequest, again: boolean): Promise<void>;
+  /** How a child has ended; undefined while it has not. */
+  outcome(id: string): Promise<Answer | undefined>;
+}
 
 export interface ExecutionOptions {
   id: string;
@@ -63,6 +87,9 @@ export interface ExecutionOptions {
   record: RunRecordView;
   /** Keys of failed calls that are to be run again. */
   rerun: ReadonlySet<string>;
+  children: Children;
+  /** The run that waits for this one's end. */
+  parent: ParentCall | undefined;
   /** Takes ownership again after a pause; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
   /** Called with each durable entry, in journal order. */
@@ -70,6 +97,9 @@ export interface ExecutionOptions {
   /** Called whenever `phase`, `waiting` or `stalled` changed. */
   onChange(): void;
 }
+
+/** In milliseconds: a run that sleeps for less stays with this process. */
+const longSleep = 5_000;
 
 type Phase = "running" | "returning" | "failing" | "closed";
 
@@ -138,6 +168,15 @@ export class Execution implements RunScope {
 
   get codec(): Codec {
     return this.options.codec;
+  }
+
+  get children(): Children {
+    return this.options.children;
+  }
+
+  /** Whether a failed call is to be run again. */
+  isRerun(key: string): boolean {
+    return this.options.rerun.has(key);
   }
 
   get open(): boolean {
@@ -211,7 +250,8 @@ export class Execution implements RunScope {
     this.close();
     try {
       await this.journal.settled;
-      await this.journal.change({ status: "cancelled", output: null, error: null, culprits: null, release: true });
+      const change: RunChange = { status: "cancelled", output: null, error: null, culprits: null, release: true };
+      await this.journal.change({ ...change, ...this.wakeParent() });
     } catch (thrown) {
       const error = storeFailure(this.id, thrown);
       this.ending({ status: "left", error });
@@ -282,26 +322,19 @@ export class Execution implements RunScope {
       return this.broken(error);
     }
     // The inbox was read across a pause of this code: only now is it certain which waits are open.
-    if (!this.open) return;
-    for (const message of messages) {
-      // What fell due before the answer came was first, also if no process was there to see it.
-      this.waits.fireDue(Math.min(message.at, this.clock.now()));
-      this.take(message);
-    }
+    await takeMessages(this, messages);
   }
 
-  private take(message: Message): void {
-    const wait = this.waits.answer(message);
-    if (wait === undefined) return;
-    const { name, call, since } = wait;
-    const { value } = message;
+  /** Writes what a message does to a wait. */
+  take({ call, details, outcome, message }: Taken): void {
     this.wake();
-    this.save(
-      call,
-      { name, state: "done", value, attempt: 1, startedAt: since, endedAt: message.at },
-      () => this.ready.push({ call, outcome: { state: "done", value } }),
-      { consume: [message.number] },
-    );
+    const then = (): void => {
+      if (outcome === undefined) return;
+      if (outcome.state === "failed") this.unseenFailures.add(call.key);
+      this.ready.push({ call, outcome });
+    };
+    const used = [message.number];
+    this.save(call, details, then, outcome === undefined ? { refuse: used } : { consume: used });
   }
 
   /** Something happened: look again what is to be done. */
@@ -404,11 +437,17 @@ export class Execution implements RunScope {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
       this.heldBack();
-    } else if (this.waits.open.size > 0) {
+    } else if (this.waits.open.size > 0 || this.sleepsLong()) {
       this.pause();
     } else if (this.waits.timers === 0) {
       this.arm(this.options.stallAfter, () => this.stall());
     }
+  }
+
+  /** Whether it is worth while to give the run up until the next timer is due. */
+  private sleepsLong(): boolean {
+    const { nextDue } = this.waits;
+    return nextDue !== undefined && nextDue - this.clock.now() >= longSleep;
   }
 
   /** Whether each body in flight, or a body inside it, has an open question or a call that is held back. */
@@ -468,7 +507,7 @@ export class Execution implements RunScope {
 
   private pause(): void {
     if (!this.journal.owned) return;
-    this.journal.giveUp().then(
+    this.journal.giveUp(this.waits.nextDue).then(
       () => this.options.onChange(),
       (error) => this.broken(error),
     );
@@ -522,7 +561,7 @@ export class Execution implements RunScope {
       this.culpritsOf(error),
     );
     try {
-      await this.journal.change({ ...change, ...this.report(), release: true });
+      await this.journal.change({ ...change, ...this.report(), ...this.wakeParent(), release: true });
       this.ending(ending);
     } catch (error) {
       this.ending({ status: "left", error: storeFailure(this.id, error) });
@@ -539,6 +578,11 @@ export class Execution implements RunScope {
   /** What the run's record says of the replay: entries that nobody asked for, calls answered although edited. */
   private report(): Pick<RunChange, "orphans" | "edited"> {
     return { orphans: this.replay.orphans().map(({ key }) => key), edited: this.edited };
+  }
+
+  private wakeParent(): Pick<RunChange, "wake"> {
+    const { parent, clock } = this.options;
+    return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at: clock.now() } };
   }
 
   private close(): void {

@@ -73,12 +73,16 @@ export class JournalWriter {
     return this.write([], change);
   }
 
-  /** Gives the run up until something happens. */
-  async giveUp(): Promise<void> {
+  /**
+   * Gives the run up until something happens.
+   *
+   * @param due when the run goes on by itself, in milliseconds since the epoch
+   */
+  async giveUp(due: number | undefined): Promise<void> {
     if (!this.owned) return;
     this.ownership = "giving up";
     const { id, store } = this.options;
-    const given = store.append(id, this.fence, [], { status: "waiting", release: true });
+    const given = store.append(id, this.fence, [], { status: "waiting", due: due ?? null, release: true });
     this.givingUp = given.catch(() => {});
     await given;
     if (this.ownership === "giving up") this.ownership = "given up";

@@ -2,7 +2,7 @@
  * Calls that step bodies make. When a step is tried again its body makes them again: what is done is used again, what is
  * under way is joined, what failed starts over.
  */
-import type { Entry } from "../journal/entry.js";
+import { type Entry, isOutcome } from "../journal/entry.js";
 import type { Call } from "./call.js";
 import type { Replay } from "./replay.js";
 
@@ -33,7 +33,7 @@ export class NestedCalls {
 
   /** Keeps a durable outcome for the next attempt of the body that asked for it. */
   recorded(call: Call, entry: Entry): void {
-    if (call.within === null || entry.state === "open" || entry.state === "attempt") return;
+    if (call.within === null || !isOutcome(entry.state)) return;
     this.underWay.delete(call.key);
     this.replay.learn(entry);
   }

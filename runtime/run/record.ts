@@ -1,5 +1,5 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
-import type { Entry, SiteRecord } from "../journal/entry.js";
+import { type Entry, isOutcome, type SiteRecord } from "../journal/entry.js";
 import type { Standing } from "./shifts.js";
 
 /** All that is recorded of one call. */
@@ -91,7 +91,7 @@ function findDetours(entries: readonly Entry[]): Array<{ from: number; to: numbe
   const detours: Array<{ from: number; to: number }> = [];
   const failed = new Map<string, number>();
   for (const { key, state, seq, within } of entries) {
-    if (within !== undefined || state === "open" || state === "attempt") continue;
+    if (within !== undefined || !isOutcome(state)) continue;
     const from = failed.get(key);
     if (from !== undefined) detours.push({ from, to: seq });
     if (state === "failed") failed.set(key, seq);
@@ -138,6 +138,8 @@ function take(call: RecordedCall, entry: Entry): void {
       break;
     case "open":
       call.open = entry;
+      break;
+    case "refused":
       break;
     default:
       call.outcome = entry;

@@ -1,12 +1,27 @@
 /** The open waits and timers of a run, and which messages answer which waits. */
+import type { Entry } from "../journal/entry.js";
 import type { Message } from "../stores/store.js";
 import type { Call } from "./call.js";
+
+/**
+ * What becomes of an answer: the encoded value that the code receives (an error, if `failed`), or what is wrong with it.
+ */
+export type Answer = { ok: true; value: string; failed?: true } | { ok: false; issues: string[] };
 
 export interface OpenWait {
   name: string;
   call: Call;
   /** Milliseconds since the epoch. */
   since: number;
+  /** What its entries say besides the name. */
+  details?: Partial<Entry>;
+  /**
+   * Checks an answer; absent if it is taken as it comes.
+   *
+   * @param given the encoded value
+   * @returns undefined if there is none yet after all
+   */
+  accept?(given: string): Answer | Promise<Answer | undefined>;
 }
 
 /** A timer that has been set. */
@@ -28,13 +43,26 @@ export class WaitingRoom {
     return this.alarms.size;
   }
 
+  /** When the next timer is due, in milliseconds since the epoch. */
+  get nextDue(): number | undefined {
+    const dues = [...this.alarms.values()].map(({ due }) => due);
+    return dues.length === 0 ? undefined : dues.reduce((least, due) => Math.min(least, due));
+  }
+
   addWait(wait: OpenWait): void {
     this.open.set(wait.call.key, wait);
   }
 
   /** Forgets the waits that nobody is to answer any more. */
   keep(wanted: (wait: OpenWait) => boolean): void {
-    for (const [key, wait] of this.open) if (!wanted(wait)) this.open.delete(key);
+    for (const [key, wait] of this.open) if (!wanted(wait)) this.close(key);
+  }
+
+  /** @returns whether the wait was open */
+  close(key: string): boolean {
+    this.alarms.get(key)?.cancel();
+    this.alarms.delete(key);
+    return this.open.delete(key);
   }
 
   /** @param after sets an alarm for when the timer is due, and returns the way to cancel it */
@@ -52,27 +80,24 @@ export class WaitingRoom {
     }
   }
 
-  /** The open wait that a message answers, by key or by name; both are used up. */
-  answer({ number, target }: Message): OpenWait | undefined {
+  /** The open wait that a message is for, by key or by name; undefined if there is none, or the message is used up. */
+  find({ number, target }: Message): OpenWait | undefined {
     if (this.used.has(number)) return undefined;
-    const wait = this.find(target);
-    if (wait === undefined) return undefined;
+    const byKey = this.open.get(target);
+    if (byKey !== undefined) return byKey;
+    // The one that has been open longest under that name.
+    for (const wait of this.open.values()) if (wait.name === target) return wait;
+    return undefined;
+  }
+
+  /** A message will not be used again. */
+  use({ number }: Message): void {
     this.used.add(number);
-    this.open.delete(wait.call.key);
-    return wait;
   }
 
   clear(): void {
     for (const { cancel } of this.alarms.values()) cancel();
     this.alarms.clear();
     this.open.clear();
-  }
-
-  /** The wait of that key, or the one that has been open longest under that name. */
-  private find(target: string): OpenWait | undefined {
-    const byKey = this.open.get(target);
-    if (byKey !== undefined) return byKey;
-    for (const wait of this.open.values()) if (wait.name === target) return wait;
-    return undefined;
   }
 }

@@ -1,4 +1,7 @@
-/** A transformed module's site table, read once when the module is first used. */
+/**
+ * A transformed module's site table, read once when the module is first used. That may be in the midst of the module's
+ * code, which may have replaced the array iterator, so nothing here iterates.
+ */
 import { escapePart } from "./key.js";
 import { type Row, RowKind } from "./site-table.js";
 
@@ -34,7 +37,7 @@ const noLoops: readonly number[] = [];
 export function readTable(path: string, text: string, rows: readonly Row[]): ModuleTable {
   const twins = countTwins(rows);
   const places = rows.map((row, index): Place => {
-    const [kind, anchor, container, line, shared, callText, loops] = row;
+    const { 0: kind, 1: anchor, 2: container, 3: line, 4: shared, 5: callText, 6: loops } = row;
     return {
       kind,
       anchor,
@@ -61,17 +64,20 @@ const anchorParts = /^(.*?)(~\d+)?(\(\d*\)|\{\})?$/su;
 
 function segmentOf(kind: RowKind, anchor: string): string {
   const isFunction = kind === RowKind.fn || kind === RowKind.generator;
-  const [, name = "", ordinal = "", shape = ""] = anchorParts.exec(anchor)!;
+  const { 1: name = "", 2: ordinal = "", 3: shape = "" } = anchorParts.exec(anchor)!;
   if (isFunction) return escapePart(name) + ordinal + shape;
   return escapePart(name + shape) + ordinal + (kind === RowKind.call ? "()" : "");
 }
 
 function countTwins(rows: readonly Row[]): number[] {
   const counts = new Map<string, number>();
-  const groupOf = ([kind, anchor, container, , , text]: Row): string =>
-    JSON.stringify([kind, baseAnchor(anchor), container, text]);
-  for (const row of rows) counts.set(groupOf(row), (counts.get(groupOf(row)) ?? 0) + 1);
-  return rows.map((row) => counts.get(groupOf(row))!);
+  const groups = rows.map(({ 0: kind, 1: anchor, 2: container, 5: text }) =>
+    JSON.stringify([kind, baseAnchor(anchor), container, text]),
+  );
+  groups.forEach((group) => {
+    counts.set(group, (counts.get(group) ?? 0) + 1);
+  });
+  return groups.map((group) => counts.get(group)!);
 }
 
 function containerOf(rows: readonly Row[], index: number): string {

@@ -50,13 +50,12 @@ export abstract class Scope {
     readonly chain: string,
     /** The innermost step body around. */
     readonly within: StepExtent | null,
+    /** Marker of rule 3 entries in keys. */
+    private readonly strandMark: string,
   ) {}
 
   /** The frame that the place stands in, with the loops around it; null for a run's own body. */
   abstract readonly site: Site | null;
-
-  /** Marker of rule 3 entries in keys. */
-  protected abstract readonly strandMark: string;
 
   /**
    * Opens a frame here by rule 3. Any but the first has an order that only timing gave it: that is an error as soon as
@@ -98,7 +97,10 @@ export interface ClosureEntry {
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
 export abstract class Caller extends Scope {
-  protected readonly strandMark: string = "~";
+  // Written out: without it Node 20 passes the arguments on as a list, by the array iterator that the code may have replaced.
+  constructor(run: RunScope, key: string, chain: string, within: StepExtent | null) {
+    super(run, key, chain, within, "~");
+  }
 
   /** Opens the frame of a function that was entered from here by rule 1. */
   openChild(module: ModuleTable, _place: Place): Frame {
@@ -212,7 +214,6 @@ export class Frame extends Scope {
   readonly entry: ClosureEntry | undefined;
   /** How often each place in this frame has been entered. */
   private counts: Map<string, number> | undefined;
-  protected readonly strandMark = "/~";
 
   constructor(
     readonly module: ModuleTable,
@@ -224,7 +225,7 @@ export class Frame extends Scope {
     timed = false,
     entry?: ClosureEntry,
   ) {
-    super(run, key, chain, within);
+    super(run, key, chain, within, "/~");
     this.entry = entry ?? site?.frame.entry;
     this.depth = site === null ? 0 : site.frame.depth + 1;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
@@ -257,7 +258,7 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = constructible(callee, place);
     if (!this.run.open) return Reflect.construct(fn, args);
-    return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args);
+    return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args, fn);
   }
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
@@ -336,13 +337,16 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   return new Frame(module, creator.run, key, chain, within, site, false, entry);
 }
 
-/** Runs `body(...args)` with `mark` as the marked call in progress and as the async context of what it starts. */
-export function inMark<A extends unknown[], T>(mark: Caller, body: (...args: A) => T, ...args: A): T {
+/**
+ * Runs `body(a, b, c)` with `mark` as the marked call in progress and as the async context of what it starts. The
+ * arguments are no list, since to spread one would call the array iterator, which the code may have replaced.
+ */
+export function inMark<A, B, C, T>(mark: Caller, body: (a: A, b: B, c: C) => T, a?: A, b?: B, c?: C): T {
   const outer = state.mark;
   state.mark = mark;
   try {
     // No function of ours in between: it would cost the code some of its stack.
-    return state.context.run(mark, body, ...args);
+    return state.context.run(mark, body, a as A, b as B, c as C);
   } finally {
     state.mark = outer;
   }

@@ -39,7 +39,7 @@ interface Kept {
   entries: string[];
   /** How the entries came: so many of them in one append, with the message numbers it used up. */
   appends: Array<{ entries: number; consume: readonly number[] }>;
-  inbox: Array<Message & { used: boolean }>;
+  inbox: Array<Message & { used: boolean; refused?: boolean }>;
 }
 
 /** Nothing here speaks through `this`, so that a test may spread the store and put a method of its own in. */
@@ -52,11 +52,19 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
     return kept;
   };
 
+  const put = (id: string, { target, value, at }: Omit<Message, "number">): Message => {
+    const { inbox } = require(id);
+    const posted: Message = { number: inbox.length + 1, target, value, at };
+    inbox.push({ ...posted, used: false });
+    for (const listener of listeners) queueMicrotask(() => listener(id));
+    return posted;
+  };
+
   return {
     async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
       const existing = runs.get(run.id);
       if (existing) return { created: false, run: structuredClone(existing.run) };
-      const { id, workflow, input, inputPrint, scheme, createdAt } = run;
+      const { id, workflow, input, inputPrint, scheme, createdAt, parent } = run;
       const made: RunRecord = {
         id,
         workflow,
@@ -67,6 +75,7 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         fence: 0,
         createdAt,
         updatedAt: createdAt,
+        ...(parent && { parent: { ...parent } }),
       };
       runs.set(id, { run: made, entries: [], appends: [], inbox: [] });
       return { created: true, run: structuredClone(made) };
@@ -85,6 +94,12 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         .sort((a, b) => b.createdAt - a.createdAt)
         .slice(0, limit)
         .map((run) => structuredClone(run));
+    },
+
+    async ready(until: number): Promise<RunRecord[]> {
+      return [...runs.values()]
+        .filter(({ run, inbox }) => run.status === "waiting" && (isDue(run, until) || inbox.some(({ used }) => !used)))
+        .map(({ run }) => structuredClone(run));
     },
 
     async entries(id: string, after = 0, limit = Number.POSITIVE_INFINITY): Promise<Entry[]> {
@@ -126,23 +141,26 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       const texts = entries.map((entry) => JSON.stringify(entry));
       kept.entries.push(...texts);
       kept.appends.push({ entries: entries.length, consume: [...(change?.consume ?? [])] });
-      for (const message of kept.inbox) message.used ||= change?.consume?.includes(message.number) ?? false;
+      for (const message of kept.inbox) {
+        if (change?.refuse?.includes(message.number)) message.refused = true;
+        message.used ||= message.refused || (change?.consume?.includes(message.number) ?? false);
+      }
       applyChange(kept.run, change, entries.at(-1)?.endedAt);
+      const { wake } = change ?? {};
+      if (wake !== undefined && runs.has(wake.run)) put(wake.run, { target: wake.target, value: "", at: wake.at });
     },
 
     async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
       const { inbox } = require(id);
-      const { target, value, at } = message;
-      if (once && inbox.some((other) => other.target === target)) return undefined;
-      const posted: Message = { number: inbox.length + 1, target, value, at };
-      inbox.push({ ...posted, used: false });
-      for (const listener of listeners) queueMicrotask(() => listener(id));
-      return posted;
+      if (once && inbox.some(({ target, refused }) => target === message.target && !refused)) return undefined;
+      return put(id, message);
     },
 
     async inbox(id: string): Promise<Message[]> {
       const messages = runs.get(id)?.inbox ?? [];
-      return messages.filter(({ used }) => !used).map(({ used: _, ...message }) => message);
+      return messages
+        .filter(({ used }) => !used)
+        .map(({ number, target, value, at }) => ({ number, target, value, at }));
     },
 
     onPost(listener: (id: string) => void): () => void {
@@ -181,7 +199,12 @@ function applyChange(run: RunRecord, change: RunChange | undefined, at = systemC
   if (change.culprits !== undefined) run.culprits = change.culprits ? [...change.culprits] : undefined;
   if (change.orphans !== undefined) run.orphans = change.orphans ? [...change.orphans] : undefined;
   if (change.edited !== undefined) run.edited = change.edited ? [...change.edited] : undefined;
+  if (change.due !== undefined) run.due = change.due ?? undefined;
   if (change.release) disown(run);
+}
+
+function isDue({ due }: RunRecord, until: number): boolean {
+  return due !== undefined && due <= until;
 }
 
 function disown(run: RunRecord): void {
@@ -207,13 +230,14 @@ function cut(kept: Kept, length: number): void {
     for (const number of append.consume) used.add(number);
   }
   kept.appends = appends;
-  for (const message of kept.inbox) message.used = used.has(message.number);
+  for (const message of kept.inbox) Object.assign(message, { used: used.has(message.number), refused: false });
   kept.run.status = "running";
   kept.run.output = undefined;
   kept.run.error = undefined;
   kept.run.culprits = undefined;
   kept.run.orphans = undefined;
   kept.run.edited = undefined;
+  kept.run.due = undefined;
 }
 
 /** Of an append that is kept in part: the messages whose wait is among the entries from `from` on. */

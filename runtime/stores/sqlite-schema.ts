@@ -25,12 +25,15 @@ const schema = `
     culprits TEXT,
     orphans TEXT,
     edited TEXT,
+    due INTEGER,
+    parent TEXT,
     input_print TEXT NOT NULL,
     error TEXT,
     output TEXT,
     input TEXT NOT NULL
   );
   CREATE INDEX runs_by_status ON runs (status, created_at);
+  CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
     entry TEXT NOT NULL
@@ -46,9 +49,10 @@ const schema = `
     target TEXT NOT NULL,
     value TEXT NOT NULL,
     at INTEGER NOT NULL,
-    used INTEGER NOT NULL DEFAULT 0,
+    used INTEGER NOT NULL DEFAULT 0, -- 1: used up, 2: turned away
     PRIMARY KEY (run, number)
   );
+  CREATE INDEX inbox_unused ON inbox (run) WHERE used = 0;
   PRAGMA user_version = ${schemaVersion};
 `;
 
@@ -140,8 +144,8 @@ const current = "id = ? AND fence = ? AND owner IS NOT NULL";
 export function prepareStatements(connection: Connection) {
   return {
     create: connection.prepare(
-      `INSERT INTO runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input)
-       VALUES (?, ?, 'running', ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input, parent)
+       VALUES (?, ?, 'running', ?, 0, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     ),
     read: connection.prepare("SELECT * FROM runs WHERE id = ?"),
     number: connection.prepare("SELECT number FROM runs WHERE id = ?"),
@@ -162,7 +166,8 @@ export function prepareStatements(connection: Connection) {
          error = CASE ? WHEN 1 THEN ? ELSE error END,
          culprits = CASE ? WHEN 1 THEN ? ELSE culprits END,
          orphans = CASE ? WHEN 1 THEN ? ELSE orphans END,
-         edited = CASE ? WHEN 1 THEN ? ELSE edited END
+         edited = CASE ? WHEN 1 THEN ? ELSE edited END,
+         due = CASE ? WHEN 1 THEN ? ELSE due END
        WHERE ${current}`,
     ),
     release: connection.prepare("UPDATE runs SET owner = NULL, lease_until = NULL WHERE id = ?"),
@@ -176,7 +181,14 @@ export function prepareStatements(connection: Connection) {
       `INSERT INTO inbox (run, number, target, value, at)
        SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ? FROM inbox WHERE run = ? RETURNING number`,
     ),
-    posted: connection.prepare("SELECT 1 FROM inbox WHERE run = ? AND target = ? LIMIT 1"),
+    ready: connection.prepare(
+      `SELECT * FROM runs WHERE status = 'waiting' AND number IN
+         (SELECT number FROM runs WHERE due <= ? UNION SELECT run FROM inbox WHERE used = 0) ORDER BY number`,
+    ),
+    refuse: connection.prepare(
+      "UPDATE inbox SET used = 2 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",
+    ),
+    posted: connection.prepare("SELECT 1 FROM inbox WHERE run = ? AND target = ? AND used < 2 LIMIT 1"),
     inbox: connection.prepare(
       `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
        WHERE id = ? AND used = 0 ORDER BY inbox.number`,

@@ -32,6 +32,7 @@ import type {
   Message,
   NewRun,
   Owner,
+  ParentCall,
   RunChange,
   RunRecord,
   Store,
@@ -101,7 +102,7 @@ class Sqlite implements Store {
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
     return this.#write(run.id, ({ statements }) => {
-      const { id, workflow, scheme, createdAt, inputPrint } = run;
+      const { id, workflow, scheme, createdAt, inputPrint, parent } = run;
       const { changes } = statements.create.run(
         id,
         workflow,
@@ -110,6 +111,7 @@ class Sqlite implements Store {
         createdAt,
         inputPrint,
         sealedInput(run),
+        parent === undefined ? null : JSON.stringify(parent),
       );
       return { created: Number(changes) === 1, run: runOf(statements.read.get(id)) };
     });
@@ -129,6 +131,12 @@ class Sqlite implements Store {
       const statement = listStatement(open, statuses?.length, filter.workflow !== undefined);
       return statement.all(...values, filter.limit ?? -1).map(runOf);
     });
+  }
+
+  async ready(until: number): Promise<RunRecord[]> {
+    return this.#use(undefined, ({ statements }) =>
+      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map(runOf),
+    );
   }
 
   async entries(id: string, after = 0, limit = -1): Promise<Entry[]> {
@@ -178,12 +186,16 @@ class Sqlite implements Store {
       const run = statements.number.get(id) as { number: number } | undefined;
       if (!run) throw new RunNotFoundError(id);
       if (once && statements.posted.get(run.number, target)) return undefined;
-      return (statements.post.get(run.number, target, sealedAnswer(id, message), at, run.number) as { number: number })
-        .number;
+      return putMessage(statements, run.number, id, message);
     });
     if (number === undefined) return undefined;
-    for (const listener of this.#listeners) queueMicrotask(() => listener(id));
+    this.#tell(id);
     return { number, target, value, at };
+  }
+
+  /** A message has come for a run. */
+  #tell(id: string): void {
+    for (const listener of this.#listeners) queueMicrotask(() => listener(id));
   }
 
   async inbox(id: string): Promise<Message[]> {
@@ -231,10 +243,13 @@ class Sqlite implements Store {
     if (batch.length === 0) return;
     this.#pending = [];
     const outcomes = this.#commit(batch);
-    batch.forEach(({ resolve, reject }, index) => {
+    batch.forEach(({ change, resolve, reject }, index) => {
       const refused = outcomes[index];
       if (refused) reject(refused);
-      else resolve();
+      else {
+        if (change?.wake !== undefined) this.#tell(change.wake.run);
+        resolve();
+      }
     });
   };
 
@@ -380,7 +395,7 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
   if (change === undefined) {
     return entries.length > 0 || statements.holds.get(id, fence) ? undefined : new StaleOwnerError(id);
   }
-  const { status, output, error, culprits, orphans, edited, consume, release } = change;
+  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
   const changed = statements.change.run(
     status ?? null,
     at ?? systemClock.now(),
@@ -389,13 +404,25 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
     ...replaced(culprits && JSON.stringify(culprits)),
     ...replaced(orphans && JSON.stringify(orphans)),
     ...replaced(edited && JSON.stringify(edited)),
+    ...replaced(due),
     id,
     fence,
   );
   if (none(changed)) return new StaleOwnerError(id);
   for (const number of consume ?? []) statements.consume.run(id, number);
+  for (const number of refuse ?? []) statements.refuse.run(id, number);
+  if (wake !== undefined) {
+    const parent = statements.number.get(wake.run) as { number: number } | undefined;
+    if (parent !== undefined) putMessage(statements, parent.number, wake.run, { ...wake, value: "" });
+  }
   if (release) statements.release.run(id);
   return undefined;
+}
+
+/** @returns the message's number */
+function putMessage(statements: Open["statements"], run: number, id: string, message: Omit<Message, "number">): number {
+  const { target, at } = message;
+  return (statements.post.get(run, target, sealedAnswer(id, message), at, run) as { number: number }).number;
 }
 
 function none({ changes }: { changes: number | bigint }): boolean {
@@ -437,7 +464,7 @@ function copyOf(change: RunChange): RunChange {
 }
 
 /** Whether to replace a column, and by what. */
-function replaced(value: string | null | undefined): [replace: number, value: string | null] {
+function replaced<T extends string | number>(value: T | null | undefined): [replace: number, value: T | null] {
   return [value === undefined ? 0 : 1, value ?? null];
 }
 
@@ -486,6 +513,8 @@ function runOf(found: unknown): RunRecord {
     scheme,
     fence: row.fence as number,
     owner: optional("owner", (text) => JSON.parse(text) as Owner),
+    due: optional("due", Number),
+    parent: optional("parent", (text) => JSON.parse(text) as ParentCall),
     leaseUntil: optional("lease_until", Number),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,

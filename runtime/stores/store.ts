@@ -35,6 +35,10 @@ export interface RunRecord {
   orphans?: string[];
   /** Keys of calls that were answered from the record although their text had changed. */
   edited?: string[];
+  /** When the run goes on by itself, in milliseconds since the epoch: of a waiting run with timers. */
+  due?: number;
+  /** The run that began this one, and the call that waits for it there. */
+  parent?: ParentCall;
   /** Key scheme that minted the run's keys. */
   scheme: number;
   /** Number of the current or last ownership; each append carries it. 0: never owned. */
@@ -46,7 +50,15 @@ export interface RunRecord {
   updatedAt: number;
 }
 
-export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt">;
+/** A call of `child`. */
+export interface ParentCall {
+  /** Id of the run. */
+  id: string;
+  /** Replay key of the call. */
+  key: string;
+}
+
+export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt" | "parent">;
 
 /** What an append may change in the run's record, in the same transaction as its entries. */
 export interface RunChange {
@@ -57,8 +69,13 @@ export interface RunChange {
   culprits?: string[] | null;
   orphans?: string[] | null;
   edited?: string[] | null;
+  due?: number | null;
+  /** Puts a message without a value, at that time, into the inbox of another run, if that exists. */
+  wake?: { run: string; target: string; at: number };
   /** Inbox numbers that these entries use up. */
   consume?: number[];
+  /** Inbox numbers that these entries turn away: used up, but not answers. */
+  refuse?: number[];
   /** Give up ownership with this append. */
   release?: boolean;
 }
@@ -88,6 +105,8 @@ export interface Store {
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord }>;
   read(id: string): Promise<RunRecord | undefined>;
   list(filter: ListFilter): Promise<RunRecord[]>;
+  /** Waiting runs that can go on: with a message that is not used yet, or due by `until`. Oldest first. */
+  ready(until: number): Promise<RunRecord[]>;
   /** Entries in order of `seq`: those after `after` (default 0: all), of these at most `limit`, the first ones. */
   entries(id: string, after?: number, limit?: number): Promise<Entry[]>;
   /**
@@ -105,14 +124,14 @@ export interface Store {
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void>;
   /**
    * Puts a message into the run's inbox; with `once`, in one step with the look at it, only if none was put there for that
-   * target before, used or not. Rejects with RunNotFoundError for an unknown id.
+   * target before, used or not, but for those that were turned away. Rejects with RunNotFoundError for an unknown id.
    *
    * @returns undefined if there was one
    */
   post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
   /** Unused messages in order of arrival. */
   inbox(id: string): Promise<Message[]>;
-  /** Calls `listener` with a run's id after a message was posted through this very store object; returns the way to stop. */
+  /** Calls `listener` with a run's id after a message was put into its inbox through this very store object; returns the way to stop. */
   onPost(listener: (id: string) => void): () => void;
   /** Removes the run with its journal and inbox. */
   delete(id: string): Promise<void>;

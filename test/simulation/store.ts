@@ -63,6 +63,7 @@ export class SimulatedStore {
       create: this.late((run) => memory.create(run)),
       read: this.late((id) => memory.read(id)),
       list: this.late((filter) => memory.list(filter)),
+      ready: this.late((until) => memory.ready(until)),
       entries: this.late(async (id, after) => {
         const entries = await memory.entries(id, after);
         this.see(id, entries);

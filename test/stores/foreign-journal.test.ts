@@ -245,9 +245,9 @@ describe("a journal of a newer version", () => {
     ],
     [
       "in a kind of entry",
-      (entries) => entries.map((entry) => ({ ...entry, kind: "child" as "step" })),
+      (entries) => entries.map((entry) => ({ ...entry, kind: "teleport" as "step" })),
       "DAMAGED_JOURNAL",
-      /is of an unknown kind, "child"/,
+      /is of an unknown kind, "teleport"/,
     ],
     [
       "in a state",

@@ -1,0 +1,69 @@
+/** Child runs: what a run's `child` calls have the app do. */
+import { RunCancelledError, RunExistsError, RunNotFoundError, RunOwnedError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import type { Codec } from "../journal/codec.js";
+import type { ChildRequest, Children } from "../run/execution.js";
+import { encodeError } from "../run/outcome.js";
+import type { Answer } from "../run/waiting-room.js";
+import { KEY_SCHEME } from "../scope/key.js";
+import type { NewRun, RunRecord, Store } from "../stores/store.js";
+
+export interface ChildRunsOptions {
+  store: Store;
+  codec: Codec;
+  now(): number;
+  /** Goes on with a run in this process. */
+  drive(request: ChildRequest): Promise<unknown>;
+}
+
+export class ChildRuns implements Children {
+  constructor(private readonly options: ChildRunsOptions) {}
+
+  async start(request: ChildRequest, again: boolean): Promise<void> {
+    const { store, now } = this.options;
+    const { id, workflow, input, inputPrint, parent } = request;
+    const made: NewRun = {
+      id,
+      workflow: workflow.workflowName,
+      input,
+      inputPrint,
+      parent,
+      scheme: KEY_SCHEME,
+      createdAt: now(),
+    };
+    const { created, run } = await store.create(made);
+    if (!created && !isOwn(run, request))
+      throw new RunExistsError("Another run has the id of a child run", { runId: id });
+    const goesOn = run.status === "running" || run.status === "waiting" || (again && run.status === "failed");
+    if (!goesOn) return;
+    try {
+      await this.options.drive(request);
+    } catch (error) {
+      // Whoever has it will bring it to its end, and tell.
+      if (!isA(error, RunOwnedError)) throw error;
+    }
+  }
+
+  async outcome(id: string): Promise<Answer | undefined> {
+    const { store, codec } = this.options;
+    const run = await store.read(id);
+    const failed = (error: Error): Answer => ({ ok: true, failed: true, value: encodeError(codec, error) });
+    if (run === undefined) return failed(new RunNotFoundError(id));
+    switch (run.status) {
+      case "completed":
+        return { ok: true, value: run.output! };
+      case "failed":
+        return { ok: true, failed: true, value: run.error! };
+      case "cancelled":
+        return failed(new RunCancelledError(id));
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** Whether a run is the one that the call has begun. */
+function isOwn(run: RunRecord, { workflow, inputPrint, parent }: ChildRequest): boolean {
+  if (run.parent?.id !== parent.id || run.parent.key !== parent.key) return false;
+  return run.workflow === workflow.workflowName && run.inputPrint === inputPrint;
+}

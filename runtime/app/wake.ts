@@ -1,0 +1,55 @@
+/** The long-lived loop of `app.run()`: looks, once an interval, for runs that can go on. */
+import { setTimeout } from "node:timers/promises";
+import { RunOwnedError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import type { Message, RunRecord, Store } from "../stores/store.js";
+
+export interface WakeOptions {
+  store: Store;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds between two looks. */
+  interval: number;
+  signal: AbortSignal;
+  /** Whether the app knows the run's workflow, and nobody who lives has the run. */
+  canTake(run: RunRecord): boolean;
+  /** Takes the run up, or lets the process that has it in memory look into its inbox. */
+  wake(run: RunRecord): Promise<unknown>;
+  onError(error: unknown, runId: string | undefined): void;
+}
+
+/** Wakes runs until `signal` is aborted. What cannot be taken up is reported once and left until something changes. */
+export async function wakeRuns(options: WakeOptions): Promise<void> {
+  const { interval, signal, onError } = options;
+  const known = new Map<string, string>();
+  while (!signal.aborted) {
+    try {
+      await look(options, known);
+    } catch (error) {
+      onError(error, undefined);
+    }
+    await setTimeout(interval, undefined, { signal }).catch(() => {});
+  }
+}
+
+async function look(options: WakeOptions, known: Map<string, string>): Promise<void> {
+  const { store, now, canTake, wake, signal, onError } = options;
+  const left = (await store.list({ status: "running" })).filter(canTake);
+  const ready = (await store.ready(now())).filter(canTake);
+  for (const run of [...left, ...ready]) {
+    if (signal.aborted) return;
+    const state = stateOf(run, run.status === "waiting" ? await store.inbox(run.id) : []);
+    if (known.get(run.id) === state) continue;
+    known.set(run.id, state);
+    try {
+      await wake(run);
+    } catch (error) {
+      if (!isA(error, RunOwnedError)) onError(error, run.id);
+    }
+  }
+}
+
+/** What has to change before a run that did not get on is looked at again. */
+function stateOf({ fence, status, due }: RunRecord, inbox: readonly Message[]): string {
+  return JSON.stringify([status === "running" && fence, due, inbox.at(-1)?.number]);
+}

@@ -1,0 +1,99 @@
+/** `child`: a run of its own, begun by a run that waits for it. */
+import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { wordsOf } from "../journal/careful.js";
+import { encoded } from "../journal/encoded.js";
+import { fingerprint } from "../journal/fingerprint.js";
+import { type Call, placeOf } from "../run/call.js";
+import type { ChildRequest, Execution } from "../run/execution.js";
+import { encodeError } from "../run/outcome.js";
+import type { Frame, OutsideFrame } from "../scope/place.js";
+import type { Captures, LoopPath } from "../scope/site-table.js";
+import { type CallSite, identify, rejecting } from "./identity.js";
+import { checkName } from "./name.js";
+import type { AnyWorkflow, Workflow } from "./workflow.js";
+
+export interface ChildOptions {
+  /** The child run's id; by default it is made of the parent's id and the call's replay key. */
+  id?: string;
+}
+
+export interface Child {
+  /**
+   * Runs a workflow as a run of its own, with a journal of its own, and waits for its result. Found again after a crash,
+   * never begun twice; cancelled with its parent. (A workflow that is simply _called_ runs inline, within the run.)
+   *
+   * @throws the child's error; RunCancelledError if it was cancelled; RunExistsError if `id` is that of another run;
+   *   SerialisationError for the input
+   */
+  <I, O>(workflow: Workflow<I, O>, input: I, options?: ChildOptions): Promise<O>;
+  <O>(workflow: Workflow<void, O>, input?: undefined, options?: ChildOptions): Promise<O>;
+  /** @internal What transformed code calls. */
+  at(
+    frame: Frame | OutsideFrame,
+    index: number,
+    path: LoopPath,
+    captures: Captures,
+    ...args: unknown[]
+  ): Promise<unknown>;
+}
+
+export const child = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Child;
+
+child.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at, args), { frame, index, path });
+
+function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): Promise<unknown> {
+  if (typeof workflow !== "function" || typeof (workflow as Partial<AnyWorkflow>).workflowName !== "string") {
+    throw new InvalidArgumentError("`child` was not given a workflow", "Call `child(workflow, input)`.");
+  }
+  const { id } = (options ?? {}) as ChildOptions;
+  if (id !== undefined) checkName("A child run's id", id, "Leave it out for one made of the parent's.");
+  const identity = identify("child", at, undefined);
+  if (identity === undefined) throw new OutsideRunError("child");
+  const { execution, key, chain, within, entry, record } = identity;
+  const started = workflow as AnyWorkflow;
+  const place = { runId: execution.id, key, at: placeOf(record) };
+  const request: ChildRequest = {
+    id: id ?? `${execution.id}/${key}`,
+    workflow: started,
+    input: encoded(execution.codec, input, place),
+    inputPrint: fingerprint([input]),
+    parent: { id: execution.id, key },
+  };
+  return execution.ask({
+    kind: "child",
+    key,
+    args: fingerprint([started.workflowName, input, id]),
+    chain,
+    site: record,
+    within,
+    entry,
+    start(_, call) {
+      const known = call.recorded?.open;
+      if (known) return begin(execution, call, request, known.startedAt);
+      const now = execution.clock.now();
+      const details = { child: request.id, startedAt: now, endedAt: now };
+      execution.announce(call, "open", details, () => begin(execution, call, request, now));
+    },
+  });
+}
+
+/** Sees to it that the child run is there and under way, and waits for its end. */
+function begin(execution: Execution, call: Call, request: ChildRequest, since: number): void {
+  const { id } = request;
+  const details = { child: id, startedAt: since };
+  execution.waits.addWait({
+    name: "",
+    call,
+    since,
+    details: { child: id },
+    accept: () => execution.children.outcome(id),
+  });
+  execution.children.start(request, execution.isRerun(call.key)).then(
+    () => execution.readInbox(),
+    (error) => {
+      if (!execution.waits.close(call.key)) return;
+      const value = encodeError(execution.codec, error instanceof Error ? error : new Error(wordsOf(error)));
+      execution.finished(call, { state: "failed", value }, { ...details, endedAt: execution.clock.now() });
+    },
+  );
+}

@@ -1,0 +1,155 @@
+/** `publish`, and `app.run()`: what is seen of a run from outside, and who goes on with it. */
+import { memoryStore, publish, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
+import { sqliteStore } from "stepmark/sqlite";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { FakeClock } from "../support/fake-clock.js";
+import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
+
+const id = "run";
+const bodies = new Bodies();
+const work = async (item: string): Promise<string> => {
+  bodies.note(item);
+  return item;
+};
+
+beforeEach(() => bodies.reset());
+
+describe("publish", () => {
+  const flow = workflow("progress", async () => {
+    const seen: unknown = await publish("progress", { done: 0 });
+    await step(work, "a");
+    await publish("progress", { done: 1 });
+    await publish("__proto__", "odd");
+    return [seen, await step(work, "b")];
+  });
+
+  it("is seen as it was recorded, the last one by name, all in the events, once whatever happens", async () => {
+    const store = await replayFromEveryPrefix({ workflow: flow, bodies, expected: [undefined, "b"] });
+    const app = new Stepmark({ store, workflows: [flow] });
+    const { published } = await app.get(id);
+    expect(Object.entries(published)).toEqual([
+      ["progress", { done: 1 }],
+      ["__proto__", "odd"],
+    ]);
+    const events: unknown[] = [];
+    for await (const event of app.events(id)) if (event.type === "published") events.push([event.name, event.value]);
+    expect(events).toEqual([
+      ["progress", { done: 0 }],
+      ["progress", { done: 1 }],
+      ["__proto__", "odd"],
+    ]);
+  });
+
+  it("keeps the value as it was when it was published, and what cannot be kept fails there", async () => {
+    const late = workflow("late", async () => {
+      const value = { done: 0 };
+      const published = publish("p", value);
+      value.done = 9;
+      await published;
+      await publish("bad", { f: () => {} });
+    });
+    const app = new Stepmark({ store: memoryStore(), workflows: [late] });
+    await expect((await app.start(late, undefined, { id })).result()).rejects.toMatchObject({
+      name: "SerialisationError",
+      message: expect.stringContaining("$.f"),
+    });
+    expect((await app.get(id)).published).toEqual({ p: { done: 0 } });
+  });
+});
+
+describe("app.run()", () => {
+  const flow = workflow("long", async () => {
+    const answer = await waitFor<string>("ok");
+    await sleep("1h");
+    return [answer, await step(work, "a")];
+  });
+
+  it("goes on with runs that were answered, and whose timers are due, from another process", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const starting = new Stepmark({ store, workflows: [flow], clock });
+    await (await starting.start(flow, undefined, { id })).settled();
+    await starting.shutdown();
+    const outside = new Stepmark({ store, workflows: [], clock });
+    const stop = new AbortController();
+    const worker = new Stepmark({ store, workflows: [flow], clock });
+    const running = worker.run({ interval: 1, signal: stop.signal });
+    await outside.answer(id, "ok", "yes");
+    await vi.waitFor(async () => expect((await store.read(id))?.due).toBe(3_600_000));
+    await clock.advance(3_600_000);
+    await vi.waitFor(async () => expect((await store.read(id))?.status).toBe("completed"));
+    expect((await outside.get(id)).output).toEqual(["yes", "a"]);
+    stop.abort();
+    await running;
+    expect(bodies.labels).toEqual(["a"]);
+  });
+
+  it("looks at an answer that no wait takes only once", async () => {
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow] });
+    await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await store.post(id, { target: "never asked", value: "[1]", at: 0 });
+    let claims = 0;
+    const counting = {
+      ...store,
+      claim: (...args: Parameters<typeof store.claim>) => {
+        claims++;
+        return store.claim(...args);
+      },
+    };
+    const worker = new Stepmark({ store: counting, workflows: [flow] });
+    let looks = 0;
+    const stop = new AbortController();
+    const ready = store.ready.bind(store);
+    counting.ready = async (until) => {
+      if (++looks === 6) stop.abort();
+      return ready(until);
+    };
+    await worker.run({ interval: 1, signal: stop.signal });
+    expect(claims).toBe(1);
+  });
+
+  it("reports what it cannot take up once, and goes on with the others; ends with the app", async () => {
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow] });
+    for (const each of ["bad", "good"]) await (await app.start(flow, undefined, { id: each })).settled();
+    await app.shutdown();
+    for (const each of ["bad", "good"]) await store.post(each, { target: "ok", value: '["yes"]', at: 0 });
+    const errors: unknown[] = [];
+    const entries = store.entries.bind(store);
+    const worker = new Stepmark({
+      store: {
+        ...store,
+        entries: async (run, ...rest) => {
+          if (run === "bad") throw new Error("unreadable");
+          return entries(run, ...rest);
+        },
+      },
+      workflows: [flow],
+    });
+    const running = worker.run({ interval: 1, onError: (error, run) => errors.push([run, (error as Error).message]) });
+    await vi.waitFor(async () => expect((await store.entries("good")).length).toBeGreaterThan(2));
+    await worker.shutdown();
+    await running;
+    expect(errors).toEqual([["bad", expect.stringContaining("unreadable")]]);
+  });
+
+  it("I8: works on SQLite, with two workers on one file", async () => {
+    const store = (): ReturnType<typeof sqliteStore> => sqliteStore(":memory:");
+    const one = store();
+    const apps = [0, 1].map(() => new Stepmark({ store: one, workflows: [flow], clock: new FakeClock() }));
+    const starting = new Stepmark({ store: one, workflows: [flow], clock: new FakeClock() });
+    const ids = Array.from({ length: 10 }, (_, i) => `run-${i}`);
+    for (const each of ids) await (await starting.start(flow, undefined, { id: each })).settled();
+    await starting.shutdown();
+    const running = apps.map((app) => app.run({ interval: 1 }));
+    for (const each of ids) await apps[0]!.answer(each, "ok", each);
+    await vi.waitFor(async () => {
+      for (const each of ids) expect((await one.read(each))?.due).toBe(3_600_000);
+    });
+    await Promise.all(apps.map((app) => app.shutdown()));
+    await Promise.all(running);
+    await one.close();
+  });
+});
