@@ -14,6 +14,7 @@ export {
 } from "./app/stepmark.js";
 export { type Child, type ChildOptions, child } from "./calls/child.js";
 export type { Duration } from "./calls/duration.js";
+export { type Events, events, type StreamOptions } from "./calls/events.js";
 export { keyed } from "./calls/keyed.js";
 export { type Publish, publish } from "./calls/publish.js";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./calls/schema.js";

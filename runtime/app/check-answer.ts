@@ -22,11 +22,7 @@ export function checkAnswer(
   const place = { runId: run.id };
   const cure = openNow(info);
   if (run.status !== "running" && run.status !== "waiting") {
-    throw new AnswerError(
-      `The run is ${run.status} and takes no answers`,
-      "Nothing waits any more: `app.get(id)` tells how it ended.",
-      place,
-    );
+    throw takesNothing(info);
   }
   const byKey = info.waits.find(({ key }) => key === target);
   const byName = info.waits.filter(({ name }) => name === target);
@@ -54,6 +50,11 @@ export function checkAnswer(
 export function answeredAlready(runId: string, target: string, info: RunInfo): AnswerError {
   const { name } = info.waits.find(({ key }) => key === target) ?? { name: target };
   return new AnswerError(`The wait ${JSON.stringify(name)} has been answered already`, openNow(info), { runId });
+}
+
+export function takesNothing({ id, status }: RunInfo): AnswerError {
+  const cure = "Nothing waits any more: `app.get(id)` tells how it ended.";
+  return new AnswerError(`The run is ${status} and takes no answers`, cure, { runId: id });
 }
 
 export function refusedAnswer(runId: string, target: string, info: RunInfo, issues: string[]): AnswerError {

@@ -29,7 +29,7 @@ import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { ActiveRun } from "./active-run.js";
-import { answeredAlready, checkAnswer, refusedAnswer } from "./check-answer.js";
+import { answeredAlready, checkAnswer, refusedAnswer, takesNothing } from "./check-answer.js";
 import { ChildRuns } from "./children.js";
 import { decoded } from "./decoded.js";
 import type { EventOptions, RunEvent } from "./events.js";
@@ -257,6 +257,26 @@ export class Stepmark {
     } finally {
       if (this.answering.get(id) === answered) this.answering.delete(id);
     }
+  }
+
+  /**
+   * Gives a message to the stream `events(name)` of a run; messages of one stream are delivered in the order in which they
+   * are sent, each once. One that comes before the run asks for it is kept.
+   *
+   * @throws AnswerError if the run has ended, or the stream's schema does not take the message and the run is at hand
+   */
+  async send(id: string, name: string, value: unknown): Promise<void> {
+    checkName("The name of a stream", name);
+    const run = await this.read(id);
+    const info = runInfo(run, [], this.codec);
+    if (run.status !== "running" && run.status !== "waiting") throw takesNothing(info);
+    const message = encoded(this.codec, value, { runId: id });
+    const waits = [...(this.active.get(id)?.execution.waits.open.values() ?? [])];
+    const wait = waits.find((each) => each.name === name);
+    const checked = wait?.accept && (await check(message, wait));
+    if (checked?.ok === false) throw refusedAnswer(id, name, info, checked.issues);
+    await this.store.post(id, { target: name, value: message, at: this.clock.now() });
+    await this.active.get(id)?.execution.readInbox();
   }
 
   private async giveAnswer(id: string, nameOrKey: string, value: unknown): Promise<void> {

@@ -48,7 +48,7 @@ const timed = fingerprint(["timeout"]);
 
 function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unknown> {
   checkName("The name of a wait", name, 'Call `waitFor("name")`.');
-  const { payload, schema, limit } = read(given);
+  const { payload, schema, limit } = readOptions("waitFor", given);
   const identity = identify("waitFor", at, undefined);
   if (identity === undefined) throw new OutsideRunError("waitFor");
   const { execution, key, chain, within, entry, record } = identity;
@@ -78,14 +78,21 @@ function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unkno
   });
 }
 
-function read(options: unknown): { payload: unknown; schema: StandardSchema | undefined; limit: number | undefined } {
+/** @param name the function that was given them, for messages */
+export function readOptions(
+  name: string,
+  options: unknown,
+): { payload: unknown; schema: StandardSchema | undefined; limit: number | undefined } {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
-    throw new InvalidArgumentError("The options of `waitFor` are no object", "Call `waitFor(name, { payload })`.");
+    throw new InvalidArgumentError(
+      `The options of \`${name}\` are no object`,
+      `Call \`${name}("name", { payload })\`.`,
+    );
   }
   const { payload, schema, timeout } = (options ?? {}) as WaitOptions;
   if (schema !== undefined && !isSchema(schema)) {
     throw new InvalidArgumentError(
-      "The `schema` of `waitFor` is no Standard Schema",
+      `The \`schema\` of \`${name}\` is no Standard Schema`,
       "Give one of a library that has them, such as Zod, Valibot or ArkType.",
     );
   }
@@ -93,7 +100,7 @@ function read(options: unknown): { payload: unknown; schema: StandardSchema | un
 }
 
 /** What becomes of an answer on its way in; undefined if it is taken as it comes. */
-function acceptance(
+export function acceptance(
   { codec }: Execution,
   schema: StandardSchema | undefined,
   timed: boolean,

@@ -25,6 +25,9 @@ export class JournalWriter {
   private ownership: "held" | "giving up" | "given up" = "held";
   private givingUp: Promise<unknown> = Promise.resolve();
   private reclaiming: Promise<void> | undefined;
+  /** Writes that wait until the run is taken back, and when the last of them may start: none overtakes them. */
+  private queued = 0;
+  private queue: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: JournalWriterOptions) {
     this.nextSeq = options.lastSeq + 1;
@@ -101,10 +104,23 @@ export class JournalWriter {
     return this.reclaiming;
   }
 
-  private async write(entries: Entry[], change?: RunChange): Promise<void> {
+  private write(entries: Entry[], change?: RunChange): Promise<void> {
     const { id, store } = this.options;
-    if (this.owned) return store.append(id, this.fence, entries, change);
-    await this.reclaim();
-    await store.append(id, this.fence, entries, { status: "running", ...change });
+    if (this.owned && this.queued === 0) return store.append(id, this.fence, entries, change);
+    this.queued++;
+    const mayStart = this.queue.then(() => this.reclaim());
+    // Counted until the very moment at which it starts.
+    const written = mayStart.then(
+      () => {
+        this.queued--;
+        return store.append(id, this.fence, entries, { status: "running", due: null, ...change });
+      },
+      (error) => {
+        this.queued--;
+        throw error;
+      },
+    );
+    this.queue = mayStart.catch(() => {});
+    return written;
   }
 }

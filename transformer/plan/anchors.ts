@@ -67,11 +67,14 @@ function escapeSign(name: string): string {
   return name.replace(/[%~]/g, (sign) => (sign === "%" ? "%25" : "%7E"));
 }
 
+/** Functions whose first argument names what they do. */
+const named: ReadonlySet<string> = new Set(["waitFor", "publish", "events"]);
+
 function siteBase(ts: TypeScript, { node, sited }: CallRecord): string {
   const [first, second] = node.arguments ?? [];
   if (sited === "step") return stepBase(ts, first, second) ?? "step";
   if (sited === "child") return (first && referenceName(ts, first)) ?? "child";
-  if (sited === "waitFor" || sited === "publish") return (first && literalName(ts, first)) ?? sited;
+  if (named.has(sited!)) return (first && literalName(ts, first)) ?? sited!;
   return sited!;
 }
 

@@ -6,7 +6,7 @@ import { isErased, isMember, memberName, type Source, unwrap } from "./syntax.js
 const LIBRARY = "stepmark";
 
 /** Library functions whose calls get an identity of their own. */
-const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish"] as const;
+const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish", "events"] as const;
 export type SitedName = (typeof sited)[number];
 
 /** Library functions that never call code that could lead to a step while they are being called. */
@@ -102,7 +102,11 @@ function exportOf(value: LibraryValue | undefined, name: string | undefined): Li
 /** The sited function that a call's callee means. */
 export function sitedName(library: Library, callee: ts.Expression): SitedName | undefined {
   const value = library.meaningOf(callee);
-  return value?.kind === "export" ? sited.find((name) => name === value.name) : undefined;
+  return value?.kind === "export" && isSitedName(value.name) ? value.name : undefined;
+}
+
+export function isSitedName(name: string): name is SitedName {
+  return (sited as readonly string[]).includes(name);
 }
 
 export function isInert(library: Library, callee: ts.Expression): boolean {
@@ -129,11 +133,11 @@ export function isGlobal(source: Source, scopes: Scopes, node: ts.Node, name: st
   return source.ts.isIdentifier(node) && node.text === name && scopes.resolve(node) === undefined;
 }
 
-function namesLibrary(source: Source, call: ts.CallExpression): boolean {
+export function namesLibrary(source: Source, call: ts.CallExpression): boolean {
   return call.arguments[0] !== undefined && isLibraryText(source, call.arguments[0]);
 }
 
-function isLibraryText(source: Source, node: ts.Node): boolean {
+export function isLibraryText(source: Source, node: ts.Node): boolean {
   return source.ts.isStringLiteralLike(node) && node.text === LIBRARY;
 }
 

@@ -1,0 +1,101 @@
+/** `events`: a stream of messages to one run. */
+import { events, memoryStore, type StandardSchema, Stepmark, step, workflow } from "stepmark";
+import { beforeEach, expect, it } from "vitest";
+import { rest } from "../support/kill.js";
+import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
+
+const id = "run";
+const bodies = new Bodies();
+const work = async (item: string): Promise<string> => {
+  bodies.note(item);
+  return `w(${item})`;
+};
+
+beforeEach(() => bodies.reset());
+
+const chat = workflow("chat", async () => {
+  const done: string[] = [];
+  for await (const message of events<string>("message")) {
+    if (message === "bye") break;
+    done.push(await step(work, message));
+  }
+  return [...done, await step(work, "end")];
+});
+const words = ["one", "two", "two", "bye"];
+
+it("delivers each message once, in order, from every prefix", async () => {
+  await replayFromEveryPrefix({
+    workflow: chat,
+    bodies,
+    expected: ["w(one)", "w(two)", "w(two)", "w(end)"],
+    drive: async (app) => {
+      const { waits, status } = await app.get(id);
+      const left = (await app.entries(id)).filter(({ kind, state }) => kind === "wait" && state === "done").length;
+      if (status === "completed" || waits.length > 1) return;
+      const unread = words.slice(left);
+      for (const word of unread) await app.send(id, "message", word).catch(() => {});
+    },
+  });
+});
+
+it("keeps what is sent while nobody asks, and across processes", async () => {
+  const store = memoryStore();
+  for (const word of words) {
+    const app = new Stepmark({ store, workflows: [chat] });
+    if (word === "one") await app.start(chat, undefined, { id });
+    else await app.resume(id);
+    await app.send(id, "message", word);
+    await rest();
+    await app.shutdown();
+  }
+  expect((await store.read(id))?.status).toBe("completed");
+  expect(bodies.labels).toEqual(["one", "two", "two", "end"]);
+});
+
+it("two streams of one run each get their own; an ended run takes nothing", async () => {
+  const two = workflow("two", async () => {
+    const first = async (name: string): Promise<string> => {
+      for await (const message of events<string>(name)) return message;
+      return "";
+    };
+    return Promise.all([first("a"), first("b")]);
+  });
+  const app = new Stepmark({ store: memoryStore(), workflows: [two] });
+  const run = await app.start(two, undefined, { id });
+  await run.settled();
+  expect((await app.get(id)).waits.map(({ name, key }) => [name, key])).toEqual([
+    ["a", "two/first()/events[0]"],
+    ["b", "two/first~1()/events[0]"],
+  ]);
+  await app.send(id, "b", "for b");
+  await app.send(id, "a", "for a");
+  expect(await run.result()).toEqual(["for a", "for b"]);
+  await expect(app.send(id, "a", "late")).rejects.toMatchObject({ code: "ANSWER", message: /takes no answers/ });
+});
+
+it("checks messages by a schema", async () => {
+  const positive: StandardSchema<number> = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value) =>
+        typeof value === "number" && value > 0 ? { value } : { issues: [{ message: "not positive" }] },
+    },
+  };
+  const sum = workflow("sum", async () => {
+    let total = 0;
+    for await (const part of events("part", { schema: positive })) {
+      total += part;
+      if (total >= 3) break;
+    }
+    return total;
+  });
+  const app = new Stepmark({ store: memoryStore(), workflows: [sum] });
+  const run = await app.start(sum, undefined, { id });
+  await run.settled();
+  await app.send(id, "part", 1);
+  await rest();
+  await expect(app.send(id, "part", -1)).rejects.toMatchObject({ code: "ANSWER", issues: ["$: not positive"] });
+  await app.send(id, "part", 2);
+  expect(await run.result()).toBe(3);
+});
