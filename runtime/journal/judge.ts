@@ -1,10 +1,11 @@
 /** Whether a recorded outcome may answer a call: the checks of a hit, as one pure function. */
-import { chainInDoubt } from "../scope/chain.js";
+import { chainInDoubt, loopsDiffer } from "../scope/chain.js";
 import type { Entry, EntryKind, SiteRecord } from "./entry.js";
 
 /** A call that asks for a recorded outcome. */
 export interface Asking {
   kind: EntryKind;
+  key: string;
   args: string;
   site: SiteRecord | undefined;
   chain: string;
@@ -38,6 +39,14 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
       what: `The code changed and ${describe(asking.site)} has namesakes in its function, so the recorded outcome of ${describe(entry.site)} may belong to another of them`,
     };
   }
+  // Without arguments nothing could tell two iterations apart.
+  if (asking.args === "" && hasIteration(asking.key) && loopsDiffer(entry.chain ?? "", asking.chain)) {
+    return {
+      hit: false,
+      reason: "ambiguous",
+      what: `A loop has been put around ${describe(asking.site)}, or taken away, so the recorded outcome may be that of another iteration`,
+    };
+  }
   const sameText = entry.site?.text === asking.site?.text;
   if (!sameText) return { hit: true, edited: true };
   if ((entry.args ?? "") === asking.args) return { hit: true, edited: false };
@@ -53,4 +62,9 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
 /** A place in words: `charge (src/flow.ts:12)`. */
 export function describe(site: SiteRecord | undefined): string {
   return site === undefined ? "a call with an explicit key" : `\`${site.anchor}\` (${site.module}:${site.line})`;
+}
+
+/** Whether an iteration other than the first is on the way of a key. */
+function hasIteration(key: string): boolean {
+  return key.includes("@");
 }

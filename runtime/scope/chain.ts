@@ -4,7 +4,8 @@
  * A key names places by their anchors, and an anchor that two places of a function share carries an ordinal. After
  * an edit an ordinal may mean another place. So each entry also keeps, for every level of its key, the text of the
  * place and, where the anchor is shared, how many namesakes have that same text. A level is in doubt if its anchor
- * is shared, then or now, and text or count differ.
+ * is shared, then or now, and text or count differ. Each level also says how many loops are around its place: iterations
+ * are numbered loop by loop, so with another loop around a number may mean another iteration.
  *
  * Each level also says where its place stands, so that a record's way to a call can be looked for in another build.
  */
@@ -21,7 +22,7 @@ const digested = "#";
  */
 export function extendChain(chain: string, place: Place, whereabouts: string): string {
   const text = place.shared > 1 ? `${place.text}+${place.twins}` : place.text;
-  const level = `${whereabouts}:${text}`;
+  const level = `${whereabouts}:${text}${place.loops.length === 0 ? "" : `^${place.loops.length}`}`;
   const longer = chain === "" ? level : `${chain}/${level}`;
   return longer.length > longest ? digested + createHash("sha256").update(longer).digest("hex").slice(0, 32) : longer;
 }
@@ -42,8 +43,19 @@ export function chainInDoubt(then: string, now: string): boolean {
   return before.some((level, index) => levelInDoubt(textOf(level), textOf(after[index]!)));
 }
 
+/** Whether a place on the way stands in more or fewer loops than it did. */
+export function loopsDiffer(then: string, now: string): boolean {
+  if (then === now || then.includes(digested) || now.includes(digested)) return false;
+  const after = now.split("/");
+  return then.split("/").some((level, index) => loopsOf(level) !== loopsOf(after[index] ?? ""));
+}
+
+function loopsOf(level: string): string {
+  return level.split("^")[1] ?? "";
+}
+
 function textOf(level: string): string {
-  return level.slice(level.indexOf(":") + 1);
+  return level.slice(level.indexOf(":") + 1).split("^", 1)[0]!;
 }
 
 function levelInDoubt(then: string, now: string): boolean {

@@ -149,4 +149,25 @@ describe("I3: calls that an edit has shifted to one another's places", () => {
     expect(ran.filter((name) => name === "undo")).toEqual([]);
     failing = new Set();
   });
+
+  it("an iteration is not taken for another one when a loop is put around calls that nothing tells apart", async () => {
+    const loops = (body: string): string =>
+      inner(`const out: unknown[] = [];
+      for (const i of [0, 1]) for (const j of [0, 1]) { ${body} }
+      return out;`);
+    const store = await recorded(loops("out.push(await step(draw));"), 4);
+    const wrapped = flow(loops("for (const _ of [0]) out.push(await step(draw));"));
+    await expect(resumed(store, wrapped)).rejects.toMatchObject({
+      code: "AMBIGUOUS_SITE",
+      message: expect.stringContaining("A loop has been put around `draw`"),
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it("a loop around recorded code keeps what its first iteration did", async () => {
+    const store = await recorded(inner("return [await step(draw), await step(charge)];"), 2);
+    const wrapped = inner("for (const i of [0]) return [await step(draw), await step(charge)];");
+    expect(await resumed(store, flow(wrapped))).toEqual(["draw", "charge"]);
+    expect(ran).toEqual([]);
+  });
 });

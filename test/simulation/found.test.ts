@@ -42,7 +42,11 @@ const found: Record<string, Statement> = {
   },
 };
 
-it.each(Object.entries(found))("%s", async (_, statement) => {
-  const program: Program = { main: [statement], helpers: [] };
-  for (let seed = 1; seed <= 30; seed++) expect((await simulate(program, seed)).wrong, `seed ${seed}`).toEqual([]);
-});
+it.each(Object.entries(found))(
+  "%s",
+  async (_, statement) => {
+    const program: Program = { main: [statement], helpers: [] };
+    for (let seed = 1; seed <= 30; seed++) expect((await simulate(program, seed)).wrong, `seed ${seed}`).toEqual([]);
+  },
+  120_000,
+);

@@ -83,6 +83,8 @@ export interface Traits {
   renews: boolean;
   /** The text is not the one that recorded the run. */
   edited?: boolean;
+  /** Two statements have changed places in it. */
+  swapped?: boolean;
 }
 
 const small = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });

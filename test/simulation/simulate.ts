@@ -130,7 +130,10 @@ class Simulation {
     const edit: Edit = { kind, at: Math.floor(this.random() * statementsOf(this.program)) };
     const kept = Math.floor(this.random() * (first.after.length + 1));
     const where = `resumed after ${kept} of ${first.after.length} entries with statement ${edit.at} edited: ${kind}`;
-    const [code, traits] = [codeOf(this.program, edit), { ...this.traits, crashes: true, ordered: true, edited: true }];
+    const [code, traits] = [
+      codeOf(this.program, edit),
+      { ...this.traits, crashes: true, ordered: true, edited: true, swapped: kind === "swap" },
+    ];
     let { time, crashed } = { time: first.time, crashed: crashedIn(first, kept) };
     const fork = memory.fork(runId, kept);
     for (let round = 0; round < mostResumes; round++) {
