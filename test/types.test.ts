@@ -22,6 +22,11 @@ interface Optional {
 }
 
 declare const over: { (x: "a"): 1; (x: "b"): 2 };
+declare const search: (from?: string) => Promise<{ hits: string[]; next?: string }>;
+declare const convert: (mode: "fast" | "slow", options: { range: [from: number, unit: "s" | "ms"] }) => "done" | null;
+declare const withIds: <T extends { id: string }>(first: T, rest?: readonly T[]) => Promise<T[]>;
+declare const api: { get<T>(path: string): Promise<T> };
+type Parcel = { kind: "box"; size: number } | { kind: "letter" };
 const page = async (i: { cursor: number }): Promise<{ cursor: number | null; items: string[] }> => ({
   cursor: i.cursor > 3 ? null : i.cursor + 1,
   items: ["x"],
@@ -67,10 +72,63 @@ describe("types", () => {
     });
   });
 
+  it("unions, brands and tuples of all three forms", () => {
+    never(async () => {
+      const parcel = async (n: number): Promise<Parcel> => (n > 1 ? { kind: "box", size: n } : { kind: "letter" });
+      const sent = await step(parcel, 2);
+      expectTypeOf(sent).toEqualTypeOf<Parcel>();
+      if (sent.kind === "box") expectTypeOf(sent.size).toEqualTypeOf<number>();
+      expectTypeOf(await step("parcel", parcel, 2)).toEqualTypeOf<Parcel>();
+      expectTypeOf(await step({ key: "k" }, () => parcel(2))).toEqualTypeOf<Parcel>();
+      const brand = (id: Brand): [Brand, ...number[]] => [id, 1];
+      expectTypeOf(await step(brand, "o" as Brand)).toEqualTypeOf<[Brand, ...number[]]>();
+      expectTypeOf(await step(() => brand("o" as Brand))).toEqualTypeOf<[Brand, ...number[]]>();
+      // @ts-expect-error a plain string has no brand
+      await step(brand, "o");
+      // @ts-expect-error nor in a thunk
+      await step(() => brand("o"));
+      expectTypeOf(await step(convert, "fast", { range: [1, "s"] })).toEqualTypeOf<"done" | null>();
+      // @ts-expect-error a literal that is none of the union's
+      await step(convert, "quick", { range: [1, "s"] });
+      // @ts-expect-error a wrong element of a tuple
+      await step(convert, "fast", { range: [1, "h"] });
+      expectTypeOf(await step((x: number) => (x > 0 ? Promise.resolve("x") : x), 1)).toEqualTypeOf<string | number>();
+    });
+  });
+
+  it("generic functions are inferred from their arguments, and inside generic functions", () => {
+    never(async () => {
+      expectTypeOf(await step(withIds, { id: "a", n: 1 })).toEqualTypeOf<{ id: string; n: number }[]>();
+      expectTypeOf(await step(() => withIds({ id: "a", n: 1 }))).toEqualTypeOf<{ id: string; n: number }[]>();
+      expectTypeOf(await step(() => api.get<{ n: 1 }>("/x"))).toEqualTypeOf<{ n: 1 }>();
+      // @ts-expect-error without an id
+      await step(withIds, { n: 1 });
+      return async <T extends { id: string }>(first: T): Promise<T[]> => [
+        ...(await step(withIds, first)),
+        ...(await step(() => withIds(first))),
+      ];
+    });
+  });
+
+  it("void and never", () => {
+    never(async () => {
+      expectTypeOf(await step(async () => {})).toEqualTypeOf<void>();
+      expectTypeOf(await step("log", (line: string) => console.log(line), "x")).toEqualTypeOf<void>();
+      expectTypeOf(await step(async (): Promise<never> => Promise.reject(new Error()))).toEqualTypeOf<never>();
+    });
+  });
+
   it("overloads go through a thunk", () => {
     never(async () => {
       expectTypeOf(await step(() => over("a"))).toEqualTypeOf<1>();
       expectTypeOf(await step(() => over("b"))).toEqualTypeOf<2>();
+      expectTypeOf(await step("over", () => over("b"))).toEqualTypeOf<2>();
+      // With arguments TypeScript takes the last signature.
+      expectTypeOf(await step(over, "b")).toEqualTypeOf<2>();
+      // @ts-expect-error which this does not fit
+      await step(over, "a");
+      // @ts-expect-error no signature at all
+      await step(() => over("c"));
     });
   });
 
@@ -116,6 +174,34 @@ describe("types", () => {
         cursor = r.cursor;
       } while (cursor !== null);
       return items;
+    });
+  });
+
+  it("paging loops of other shapes compile without annotation as well", () => {
+    never(async () => {
+      const hits: string[] = [];
+      let next: string | undefined;
+      do {
+        const r = await step(() => search(next));
+        hits.push(...r.hits);
+        next = r.next;
+      } while (next !== undefined);
+      let cursor: number | null = 0;
+      while (cursor !== null) {
+        const { items, cursor: after } = await step("page", () => page({ cursor: cursor! }));
+        hits.push(...items);
+        cursor = after;
+      }
+      for (let from: string | undefined = "a"; from !== undefined; ) {
+        const r = await step({ retries: 2 }, () => search(from));
+        from = r.next;
+      }
+      let last: string | undefined;
+      do {
+        const r = await step(search, last);
+        last = r.next;
+      } while (last !== undefined);
+      return hits;
     });
   });
 

@@ -3,35 +3,62 @@
  *
  * With tspc: `{ "compilerOptions": { "plugins": [{ "transform": "stepmark/transformer" }] } }`.
  */
-import path from "node:path";
 import type ts from "typescript";
 import { applyPlan } from "./apply-nodes/index.js";
+import { checkCompiler } from "./compiler.js";
+import { diagnoseProgram } from "./diagnose-program.js";
 import { TransformerOptionsError } from "./errors.js";
-import { includes, modulePath, readOptions, type TransformOptions } from "./options.js";
+import { absoluteOptions, includes, modulePath, readOptions, type TransformOptions } from "./options.js";
 import { plan } from "./plan/index.js";
+import { mentionsLibrary } from "./plan/library.js";
 import { hasRoot } from "./plan/root.js";
 import type { TypeScript } from "./plan/syntax.js";
+import { hookProgram } from "./program-hook.js";
+import { type PluginExtras, reportTo, warnOfIncremental } from "./report.js";
 
+export type { DiagnosticCode, DiagnosticLevel, DiagnosticsOption } from "./diagnostics/index.js";
 export { TransformerOptionsError } from "./errors.js";
 export type { TransformOptions } from "./options.js";
+export type { PluginExtras } from "./report.js";
 
 /**
- * The plugin as ts-patch calls it.
+ * The plugin as ts-patch calls it: for each emit, or, with `"transformProgram": true`, for each program.
  *
  * @param config the entry of tsconfig's `plugins`
- * @param extras holds the compiler that is running, the only one whose nodes may be made
+ * @throws TransformerOptionsError for an option that does not exist
  */
 export default function stepmarkTransformer(
   program: ts.Program,
   config: TransformOptions,
-  extras: { ts: TypeScript },
-): ts.TransformerFactory<ts.SourceFile> {
-  const options = program.getCompilerOptions();
-  const { configFilePath } = options;
-  const projectFolder =
-    typeof configFilePath === "string" ? path.dirname(configFilePath) : program.getCurrentDirectory();
-  const { root, ...rest } = readOptions(config);
-  return transformFile(extras.ts, { ...rest, root: path.resolve(projectFolder, root ?? ".") });
+  extras: PluginExtras,
+): ts.TransformerFactory<ts.SourceFile>;
+export default function stepmarkTransformer(
+  program: ts.Program,
+  host: ts.CompilerHost | undefined,
+  config: TransformOptions,
+  extras: PluginExtras,
+): ts.Program;
+export default function stepmarkTransformer(
+  program: ts.Program,
+  ...rest:
+    | [config: TransformOptions, extras: PluginExtras]
+    | [host: ts.CompilerHost | undefined, config: TransformOptions, extras: PluginExtras]
+): ts.TransformerFactory<ts.SourceFile> | ts.Program {
+  const [config, extras] = rest.length === 3 ? [rest[1], rest[2]] : rest;
+  checkCompiler(extras?.ts);
+  const options = absoluteOptions(program, config);
+  if (rest.length === 3) return hookProgram(extras.ts, program, options, transformFile(extras.ts, options));
+  const diagnosticsOf = diagnoseProgram(extras.ts, program, options);
+  const report = reportTo(program, extras);
+  warnOfIncremental(program, options, report, extras.ts);
+  const transform = transformFile(extras.ts, options);
+  return (context) => {
+    const apply = transform(context);
+    return (file) => {
+      report(diagnosticsOf(extras.ts.getOriginalNode(file) as ts.SourceFile));
+      return apply(file);
+    };
+  };
 }
 
 /**
@@ -40,6 +67,7 @@ export default function stepmarkTransformer(
  * @throws TransformerOptionsError for an unknown option, or a target below ES2015
  */
 export function transformFile(ts: TypeScript, options: TransformOptions = {}): ts.TransformerFactory<ts.SourceFile> {
+  checkCompiler(ts);
   const { include = [], root = ts.sys?.getCurrentDirectory() ?? "" } = readOptions(options);
   const isIncluded = includes(include);
   return (context) => {
@@ -51,11 +79,14 @@ export function transformFile(ts: TypeScript, options: TransformOptions = {}): t
       );
     }
     return (file) => {
-      // The plugin may be listed twice; the original of its own output is the untransformed file.
-      if (hasRoot(ts, file)) return file;
       const original = ts.getOriginalNode(file) as ts.SourceFile;
       const module = modulePath(root, original.fileName);
-      const made = plan(ts, original, { path: module, included: isIncluded(module) });
+      const included = isIncluded(module);
+      // Most files of a project end here, so nothing that costs more comes first.
+      if (!included && !mentionsLibrary(original.text)) return file;
+      // The plugin may be listed twice; the original of its own output is the untransformed file.
+      if (hasRoot(ts, file)) return file;
+      const made = plan(ts, original, { path: module, included });
       return made === undefined ? file : applyPlan(ts, context, file, made);
     };
   };

@@ -1,5 +1,7 @@
 /** The transformer's options, and which files they name. */
 import path from "node:path";
+import type ts from "typescript";
+import { type DiagnosticsOption, faultOf } from "./diagnostics/levels.js";
 import { TransformerOptionsError } from "./errors.js";
 
 export interface TransformOptions {
@@ -7,15 +9,20 @@ export interface TransformOptions {
   include?: readonly string[];
   /** Folder that module paths are relative to; by default that of the tsconfig. */
   root?: string;
+  /** How loud the diagnostics are: "warn" by default. */
+  diagnostics?: DiagnosticsOption;
 }
 
-const ours = ["include", "root"];
+const ours = ["include", "root", "diagnostics"];
 /** What ts-patch and language services put into the same object. */
-const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases"];
-const misplaced = ["after", "afterDeclarations", "transformProgram"];
+const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases", "transformProgram"];
+const misplaced = ["after", "afterDeclarations"];
 
-/** @throws TransformerOptionsError for a name that means nothing, or a value of the wrong type */
-export function readOptions(config: object): TransformOptions {
+/**
+ * @param where the options were given: "the plugin's entry in tsconfig.json"
+ * @throws TransformerOptionsError for a name that means nothing, or a value of the wrong type
+ */
+export function readOptions(config: object, where = "the plugin's entry in tsconfig.json"): TransformOptions {
   const given = config as Record<string, unknown>;
   for (const name of Object.keys(given)) {
     if (ours.includes(name) || foreign.includes(name)) continue;
@@ -28,7 +35,7 @@ export function readOptions(config: object): TransformOptions {
     }
     throw new TransformerOptionsError(
       `stepmark/transformer has no option ${JSON.stringify(name)}; its options are ${ours.join(", ")}`,
-      "Correct the plugin's entry in tsconfig.json.",
+      `Correct ${where}.`,
     );
   }
   const { include, root } = given;
@@ -44,7 +51,26 @@ export function readOptions(config: object): TransformOptions {
       "Leave it out for the folder of the tsconfig.",
     );
   }
+  const fault = faultOf(given.diagnostics);
+  if (fault !== undefined) {
+    throw new TransformerOptionsError(`stepmark/transformer: ${fault}`, 'For instance `"diagnostics": "error"`.');
+  }
   return given;
+}
+
+/** The options of a program, with the folder that module paths are relative to. */
+export type AbsoluteOptions = TransformOptions & { readonly root: string };
+
+/**
+ * @param config the plugin's entry in the program's tsconfig
+ * @throws TransformerOptionsError as `readOptions` does
+ */
+export function absoluteOptions(program: ts.Program, config: TransformOptions): AbsoluteOptions {
+  const { configFilePath } = program.getCompilerOptions();
+  const projectFolder =
+    typeof configFilePath === "string" ? path.dirname(configFilePath) : program.getCurrentDirectory();
+  const { include, root = ".", diagnostics } = readOptions(config);
+  return { ...(include && { include }), ...(diagnostics && { diagnostics }), root: path.resolve(projectFolder, root) };
 }
 
 /** A file's path as the site table names it: relative to the root, with forward slashes, in one Unicode form. */

@@ -1,12 +1,21 @@
 /** The transformer for every tool that takes text: bundlers, loaders, test runners. */
-import type { SourceMap } from "magic-string";
+import MagicString, { type SourceMap } from "magic-string";
 import ts from "typescript";
 import type { Row } from "../runtime/scope/site-table.js";
 import { applyPlanToText } from "./apply-text/index.js";
+import { type Diagnostic, type DiagnosticsOption, diagnose, diagnoseBarrel } from "./diagnostics/index.js";
 import { includes, modulePath, readOptions } from "./options.js";
-import { plan } from "./plan/index.js";
+import { analyse } from "./plan/analysis.js";
+import { planAnalysed } from "./plan/index.js";
 import { mentionsLibrary } from "./plan/library.js";
+import { hasSyntaxErrors } from "./syntax-errors.js";
 
+export {
+  type Diagnostic,
+  type DiagnosticLevel,
+  type DiagnosticsOption,
+  formatDiagnostic,
+} from "./diagnostics/index.js";
 export { fileOf } from "./file-name.js";
 
 export interface TransformTextOptions {
@@ -16,6 +25,8 @@ export interface TransformTextOptions {
   readonly root?: string;
   /** Files to transform although they do not import the library: globs, or folders and files, relative to `root`. */
   readonly include?: readonly string[];
+  /** How loud the diagnostics are: "warn" by default. */
+  readonly diagnostics?: DiagnosticsOption;
 }
 
 export interface TransformedText {
@@ -25,30 +36,38 @@ export interface TransformedText {
   readonly map: SourceMap;
   /** The rows of the module's site table. */
   readonly sites: readonly Row[];
+  /** What is wrong with the code, in the order of the text: for the host's warnings and errors. */
+  readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
  * Gives every call of a step its place in the code. The text may be TypeScript or JavaScript, with or without JSX.
  *
  * @returns undefined if the text is left alone: it neither imports the library nor is included, holds nothing to do, has
- *   been transformed before, or has syntax errors, which the tool that compiles it will report
+ *   been transformed before, or has syntax errors, which the tool that compiles it will report; if there are diagnostics
+ *   all the same, they come with the text as it is
  * @throws TypeError for an unknown option
  */
 export function transformText(code: string, options: TransformTextOptions): TransformedText | undefined {
   const { file, ...rest } = options;
-  const { include = [], root = process.cwd() } = readOptions(rest);
+  const { include = [], root = process.cwd(), diagnostics } = readOptions(rest);
   const module = modulePath(root, file);
   const included = includes(include)(module);
   if (!included && !mentionsLibrary(code)) return undefined;
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, false, kindOf(file));
   if (hasSyntaxErrors(source)) return undefined;
-  const made = plan(ts, source, { path: module, included });
-  if (made === undefined) return undefined;
-  const text = applyPlanToText(ts, source, made);
+  const analysis = analyse(ts, source, { included });
+  const found = analysis
+    ? diagnose(analysis, { diagnostics, file })
+    : diagnoseBarrel(ts, source, { diagnostics, file });
+  const made = analysis && planAnalysed(analysis, module);
+  if (made === undefined && found.length === 0) return undefined;
+  const text = made === undefined ? new MagicString(code) : applyPlanToText(ts, source, made);
   return {
     code: text.toString(),
     map: text.generateMap({ hires: "boundary", source: file, includeContent: true }),
-    sites: made.rows,
+    sites: made?.rows ?? [],
+    diagnostics: found,
   };
 }
 
@@ -59,13 +78,4 @@ function kindOf(file: string): ts.ScriptKind {
   const [, js, jsx] = extension;
   if (js !== undefined) return ts.ScriptKind.JS;
   return jsx === undefined ? ts.ScriptKind.TSX : ts.ScriptKind.JSX;
-}
-
-/** `o?.#m()`, which is JavaScript all the same: "An optional chain cannot contain private identifiers". */
-const PRIVATE_IN_CHAIN = 18030;
-
-function hasSyntaxErrors(file: ts.SourceFile): boolean {
-  // Not in the types, but the only way to it without a program.
-  const { parseDiagnostics } = file as unknown as { parseDiagnostics: readonly ts.Diagnostic[] };
-  return parseDiagnostics.some(({ code }) => code !== PRIVATE_IN_CHAIN);
 }

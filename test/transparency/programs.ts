@@ -2,7 +2,7 @@
 import { seeded } from "../support/schedule.js";
 
 /** What surrounds the code that is being written. */
-interface Context {
+export interface Context {
   async: boolean;
   generator: boolean;
   /** Whether `this.v` and `arguments` mean something. */
@@ -22,27 +22,31 @@ export function randomProgram(seed: number): string {
   return new Writer(seeded(seed)).module();
 }
 
-class Writer {
+const top: Context = {
+  async: true,
+  generator: false,
+  method: false,
+  variables: ["a"],
+  assignable: ["a"],
+  loops: [],
+  blocks: [],
+  inLoop: false,
+  inSwitch: false,
+  depth: 0,
+};
+const helper = { ...top, variables: ["x"], assignable: ["x"], depth: 2 };
+
+/** Surroundings of the workflow's body, and of the bodies of functions of one parameter `x`. */
+export const contexts = { top, helper, sync: { ...helper, async: false } };
+
+export class Writer {
   private names = 0;
   private traces = 0;
 
-  constructor(private readonly next: () => number) {}
+  constructor(protected readonly next: () => number) {}
 
   module(): string {
-    const top: Context = {
-      async: true,
-      generator: false,
-      method: false,
-      variables: ["a"],
-      assignable: ["a"],
-      loops: [],
-      blocks: [],
-      inLoop: false,
-      inSwitch: false,
-      depth: 0,
-    };
-    const helper = { ...top, variables: ["x"], assignable: ["x"], depth: 2 };
-    const sync = { ...helper, async: false };
+    const { top, helper, sync } = contexts;
     return `import { step, workflow } from "stepmark";
 import { t } from "trace";
 const o = { v: 1, n: null as any, m(x: any) { return t.log("m", this === o, x); }, get g() { t.log("g"); return this; }, async am(x: any) { return step(t.id, t.plain(x)); } } as any;
@@ -67,38 +71,38 @@ export const w = workflow("w", async () => {
 
   // --- choices ------------------------------------------------------------------------------------------------------
 
-  private int(below: number): number {
+  protected int(below: number): number {
     return Math.floor(this.next() * below);
   }
 
-  private chance(probability: number): boolean {
+  protected chance(probability: number): boolean {
     return this.next() < probability;
   }
 
-  private pick<T>(items: readonly T[]): T {
+  protected pick<T>(items: readonly T[]): T {
     return items[this.int(items.length)]!;
   }
 
-  private fresh(prefix: string): string {
+  protected fresh(prefix: string): string {
     return `${prefix}${this.names++}`;
   }
 
-  private trace(expression: string): string {
+  protected trace(expression: string): string {
     return `t.log(${this.traces++}, ${expression})`;
   }
 
   // --- statements ---------------------------------------------------------------------------------------------------
 
-  private body(context: Context): string {
+  protected body(context: Context): string {
     const statements = this.statements({ ...context, loops: [], blocks: [], inLoop: false, inSwitch: false });
     return `{ if (!t.go() || level > 12) return 0; level++; try { ${statements} } finally { level--; } }`;
   }
 
-  private block(context: Context): string {
+  protected block(context: Context): string {
     return `{ ${this.statements(context)} }`;
   }
 
-  private statements(context: Context): string {
+  protected statements(context: Context): string {
     const count = 1 + this.int(context.depth > 3 ? 2 : 4);
     let inside = context;
     const parts: string[] = [];
@@ -111,7 +115,7 @@ export const w = workflow("w", async () => {
   }
 
   /** A statement, and what it declares for those after it. */
-  private statement(context: Context): [string, Context] {
+  protected statement(context: Context): [string, Context] {
     const { depth } = context;
     const plain = (text: string): [string, Context] => [text, context];
     const kind = this.int(depth > 5 ? 7 : 21);
@@ -203,7 +207,7 @@ export const w = workflow("w", async () => {
     return [`${text}\n${this.trace(value)};`, context];
   }
 
-  private nested(context: Context, async: boolean): Context {
+  protected nested(context: Context, async: boolean): Context {
     return {
       ...context,
       async,
@@ -291,18 +295,18 @@ export const w = workflow("w", async () => {
 
   // --- expressions --------------------------------------------------------------------------------------------------
 
-  private leaf(context: Context): string {
+  protected leaf(context: Context): string {
     return this.pick([...context.variables, String(this.int(4)), '"s"', "undefined"]);
   }
 
-  private closure(context: Context): string {
+  protected closure(context: Context): string {
     const inside = this.nested(context, this.chance(0.5));
     const expression = this.expression({ ...inside, depth: context.depth + 3 });
     const assigned = this.chance(0.3) ? `(${this.pick(context.assignable)} = ${expression})` : `(${expression})`;
     return `${inside.async ? "async " : ""}() => ${assigned}`;
   }
 
-  private expression(context: Context): string {
+  protected expression(context: Context): string {
     if (context.depth > 7 || this.chance(0.25)) return this.leaf(context);
     const deeper = { ...context, depth: context.depth + 2 };
     const e = (): string => this.expression(deeper);

@@ -1,9 +1,15 @@
 /** Transformed code in a real run does what the source does, live and on replay from every prefix of the journal (I9). */
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { appliers, runPlain, runTransformed, targets, transformed } from "./both.js";
+import { seeded } from "../support/schedule.js";
+import { appliers, type BothOptions, runPlain, runTransformed, targets, transformed } from "./both.js";
 import { randomProgram } from "./programs.js";
+import { respell } from "./respell.js";
 import { snippets } from "./snippets.js";
+import { randomTypeScript } from "./typescript-programs.js";
+
+/** Node 20 has no `using`, decorators or `accessor` of its own. */
+const lowered = [ts.ScriptTarget.ES2017, ts.ScriptTarget.ES2022];
 
 /** Where TypeScript's own lowering reads a receiver twice or makes of `eval?.()` a direct call. */
 const loweredOtherwise = ["global getter receiver", "direct eval in wrappers"];
@@ -52,24 +58,47 @@ describe("random programs", () => {
     for (const listener of listeners) process.on("unhandledRejection", listener);
   });
 
-  it.each(seeds.filter((seed) => seed % chunk === 0))("seeds from %s", { timeout: 60_000 }, async (from) => {
-    for (const seed of seeds.slice(from, from + chunk)) {
-      const source = randomProgram(seed);
-      const target = targets[seed % targets.length]!;
-      const plain = await runPlain(source, { target });
-      // Some are none: an \`await\` where no parameter may have one.
-      if (plain.error?.startsWith("SyntaxError")) continue;
-      for (const applier of appliers) {
-        const { observed, store, replay } = await runTransformed(source, { target, applier });
-        expect(observed, `seed ${seed} on ${applier}`).toEqual(plain);
-        if (plain.error !== undefined) continue;
-        const { length } = await store.entries("run");
-        // The appliers take turns at resuming after half of the entries.
-        const half = (seed % 2 === 0) === (applier === "text") && length <= 60 ? [Math.floor(length / 2)] : [];
-        for (const kept of [length, ...half]) {
-          expect(await replay(kept), `seed ${seed} on ${applier} after ${kept} entries`).toEqual(plain);
-        }
+  /** Compares one program's traces: as it stands, transformed by either applier, and on replay. */
+  const compare = async (source: string, options: BothOptions, seed: number): Promise<void> => {
+    const plain = await runPlain(source, options);
+    // Some are none: an \`await\` where no parameter may have one.
+    if (plain.error?.startsWith("SyntaxError")) return;
+    for (const applier of appliers) {
+      const { observed, store, replay } = await runTransformed(source, { ...options, applier });
+      expect(observed, `seed ${seed} on ${applier}`).toEqual(plain);
+      if (plain.error !== undefined) continue;
+      const { length } = await store.entries("run");
+      // The appliers take turns at resuming after half of the entries.
+      const half = (seed % 2 === 0) === (applier === "text") && length <= 60 ? [Math.floor(length / 2)] : [];
+      for (const kept of [length, ...half]) {
+        expect(await replay(kept), `seed ${seed} on ${applier} after ${kept} entries`).toEqual(plain);
       }
+    }
+  };
+  const chunks = seeds.filter((seed) => seed % chunk === 0);
+  const fewer = chunks.slice(0, 3);
+
+  it.each(chunks)("seeds from %s", { timeout: 60_000 }, async (from) => {
+    for (const seed of seeds.slice(from, from + chunk)) {
+      await compare(randomProgram(seed), { target: targets[seed % targets.length]! }, seed);
+    }
+  });
+
+  it.each(fewer)("in TypeScript's own syntax, seeds from %s", { timeout: 60_000 }, async (from) => {
+    for (const seed of seeds.slice(from, from + chunk)) {
+      const { source, options } = randomTypeScript(seed);
+      const target = lowered[seed % lowered.length]!;
+      await compare(source, { ...options, target }, seed);
+    }
+  });
+
+  it.each(fewer)("in another hand, seeds from %s", { timeout: 60_000 }, async (from) => {
+    for (const seed of seeds.slice(from, from + chunk)) {
+      const { source, options } = randomTypeScript(seed);
+      const respelt = respell(source, options.fileName!, seeded(seed));
+      if (respelt === undefined) continue;
+      const target = lowered[seed % lowered.length]!;
+      await compare(respelt, { ...options, target }, seed);
     }
   });
 });

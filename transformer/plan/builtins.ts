@@ -40,22 +40,24 @@ const constructors = words(`Error TypeError RangeError SyntaxError ReferenceErro
   DataView Uint8Array Int8Array Uint8ClampedArray Uint16Array Int16Array Uint32Array Int32Array Float32Array
   Float64Array BigInt64Array BigUint64Array TextEncoder TextDecoder Worker SharedWorker`);
 
-/** Whether the call is of a kind that is never marked, whatever surrounds it. */
-export function staysAsIs(source: Source, scopes: Scopes, node: ts.CallExpression | ts.NewExpression): boolean {
+/** Whether the call would be another if it were written differently: to the language, or to tools that look for it. */
+export function isSpecialForm(source: Source, scopes: Scopes, node: ts.CallExpression | ts.NewExpression): boolean {
   const { ts } = source;
   const { SuperKeyword, ImportKeyword } = ts.SyntaxKind;
   if (node.expression.kind === SuperKeyword || node.expression.kind === ImportKeyword) return true;
   const root = memberRoot(ts, node.expression);
   if (isImportMeta(ts, root)) return true;
-  if (ts.isNewExpression(node)) {
-    return (
-      isConstructor(source, scopes, node.expression) || (node.arguments ?? []).some((arg) => hasImportMeta(ts, arg))
-    );
-  }
-  if (isGlobal(source, scopes, root, "require") && node.questionDotToken === undefined) return true;
+  if (ts.isNewExpression(node)) return (node.arguments ?? []).some((arg) => hasImportMeta(ts, arg));
+  if (node.questionDotToken !== undefined) return false;
   // `(eval)(x)` and `eval!(x)` still see the variables around.
-  if (isGlobal(source, scopes, unwrap(ts, node.expression), "eval") && node.questionDotToken === undefined) return true;
-  return isFunction(source, scopes, node.expression);
+  const isEval = isGlobal(source, scopes, unwrap(ts, node.expression), "eval");
+  return isEval || isGlobal(source, scopes, root, "require");
+}
+
+/** Whether the call cannot lead to a step, whatever surrounds it. */
+export function staysAsIs(source: Source, scopes: Scopes, node: ts.CallExpression | ts.NewExpression): boolean {
+  const known = source.ts.isNewExpression(node) ? isConstructor : isFunction;
+  return known(source, scopes, node.expression);
 }
 
 function isConstructor(source: Source, scopes: Scopes, callee: ts.Expression): boolean {

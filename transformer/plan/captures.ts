@@ -41,7 +41,7 @@ function isWithin({ parents }: Source, node: ts.Node, ancestor: ts.Node): boolea
 }
 
 /** All identifiers under a node that read a variable, in source order. */
-function referencesIn(source: Source, root: ts.Node): ts.Identifier[] {
+export function referencesIn(source: Source, root: ts.Node): ts.Identifier[] {
   const { ts } = source;
   const found: ts.Identifier[] = [];
   const visit = (node: ts.Node, parent: ts.Node | undefined): void => {

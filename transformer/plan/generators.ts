@@ -13,6 +13,8 @@ export function opensByParameter(source: Source, scopes: Scopes, { node }: Funct
   const { ts } = source;
   if (!ts.isFunctionDeclaration(node) && !ts.isFunctionExpression(node) && !ts.isMethodDeclaration(node)) return false;
   if (node.asteriskToken === undefined || node.body === undefined) return false;
+  // An error, which would be lost with the initialiser.
+  if (node.parameters.some(({ dotDotDotToken, initializer }) => dotDotDotToken && initializer)) return false;
   // A function with parameters of this kind may have no directive of its own.
   if (hasUseStrict(ts, node.body.statements)) return false;
   // In sloppy code such parameters would also cut the tie between `arguments` and the parameters.

@@ -1,20 +1,21 @@
 /** The planner: from a source file's syntax to plain data that says how it is to be changed. */
 import type ts from "typescript";
 import { type Row, RowKind } from "../../runtime/scope/site-table.js";
+import { type Analysis, analyse } from "./analysis.js";
 import { type Anchors, nameAnchors } from "./anchors.js";
 import { capturedBy, inlineBody } from "./captures.js";
 import { planChains } from "./chains.js";
 import { fingerprintsOf } from "./fingerprint.js";
 import { opensByParameter, restPosition } from "./generators.js";
-import { importsLibrary, type Library, mentionsLibrary, readLibrary } from "./library.js";
-import { planLoops } from "./loops.js";
-import { chooseNames, type Names } from "./names.js";
+import type { Library } from "./library.js";
+import { planLoops, readsOwnNames } from "./loops.js";
+import { chooseNames, type Names, namesIn } from "./names.js";
 import { findNeeds, type Needs } from "./needs.js";
-import { hasRoot, rootSource } from "./root.js";
-import { analyseScopes, type Scopes } from "./scopes.js";
+import { rootSource } from "./root.js";
+import type { Scopes } from "./scopes.js";
 import type { CallEdit, CaptureGroup, FrameRef, FunctionEdit, Path, Plan, Self, Span, WrapEdit } from "./shape.js";
-import { type CallRecord, type FunctionRecord, type LoopPlace, type Survey, survey, type Zone } from "./survey.js";
-import { memberName, parentPastWrappers, readSource, type Source, type TypeScript } from "./syntax.js";
+import type { CallRecord, FunctionRecord, LoopPlace, Survey, Zone } from "./survey.js";
+import { parentPastWrappers, type Source, type TypeScript } from "./syntax.js";
 import { planTemps, type Temps } from "./temps.js";
 
 export type { Plan } from "./shape.js";
@@ -24,39 +25,30 @@ export interface PlanOptions {
   readonly path: string;
   /** Whether the file is to be transformed although it does not import the library. */
   readonly included: boolean;
+  /** Treat every function, loop and call as one that leads to a step, as tests of the transformer need it. */
+  readonly force?: boolean;
 }
 
 /**
  * Plans a file; undefined if it is left alone: a declaration file, one that neither imports the library nor is included,
- * one that holds nothing to do, or one that has been transformed before.
+ * one that holds nothing to do, one that has been transformed before, or one with an error that our edits would hide.
  */
-export function plan(ts: TypeScript, file: ts.SourceFile, { path, included }: PlanOptions): Plan | undefined {
-  if (file.isDeclarationFile || file.fileName.endsWith(".json")) return undefined;
-  if (!included && !mentionsLibrary(file.text)) return undefined;
-  const source = readSource(ts, file);
-  const scopes = analyseScopes(source);
-  if (!included && !importsLibrary(source, scopes)) return undefined;
-  const library = readLibrary(source, scopes);
-  if (isTransformed(source, library)) return undefined;
-  const found = survey(source, scopes, library);
-  const needs = findNeeds(found);
-  if (needs.rows.size === 0) return undefined;
-  return new Planning(source, scopes, library, found, needs).plan(path);
+export function plan(ts: TypeScript, file: ts.SourceFile, { path, included, force }: PlanOptions): Plan | undefined {
+  const analysis = analyse(ts, file, { included, force });
+  return analysis && planAnalysed(analysis, path, force);
 }
 
-/** A file with our root function, or with a call of a library function's `at`, has been here before. */
-function isTransformed(source: Source, library: Library): boolean {
-  const { ts, file } = source;
-  if (hasRoot(ts, file)) return true;
-  if (!source.identifiers.has("at")) return false;
-  const callsAt = (node: ts.Node): boolean => {
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-      const { expression } = node.expression;
-      if (memberName(ts, node.expression) === "at" && library.meaningOf(expression)?.kind === "export") return true;
-    }
-    return ts.forEachChild(node, callsAt) ?? false;
-  };
-  return callsAt(file);
+/** Plans a file that has been analysed; undefined if it holds nothing to do. */
+export function planAnalysed(analysis: Analysis, path: string, force = false): Plan | undefined {
+  const { source, scopes, library, found } = analysis;
+  if (found.invalid) return undefined;
+  const needs = findNeeds(found, force);
+  if (needs.rows.size === 0) return undefined;
+  const hidesError = [...needs.loops].some(
+    ([{ node }, parts]) => parts.has("binding") && readsOwnNames(source, scopes, node),
+  );
+  if (hidesError) return undefined;
+  return new Planning(source, scopes, library, found, needs).plan(path);
 }
 
 /** The decisions about one file, made from what was found in it. */
@@ -77,7 +69,7 @@ class Planning {
     private readonly found: Survey,
     private readonly needs: Needs,
   ) {
-    this.names = chooseNames(source.identifiers);
+    this.names = chooseNames(namesIn(source));
     this.anchors = nameAnchors(source, library, found);
     this.loopNumber = new Map(
       found.loops.filter((loop) => needs.loops.has(loop)).map((loop, index) => [loop, index + 1]),

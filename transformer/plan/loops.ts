@@ -1,8 +1,10 @@
 /** What becomes of the loops around identities. */
 import type ts from "typescript";
+import { referencesIn } from "./captures.js";
 import { isExportCall, type Library } from "./library.js";
 import type { Names } from "./names.js";
 import type { Needs } from "./needs.js";
+import type { Scopes } from "./scopes.js";
 import type { FrameRef, LoopEdit, MovedHead, Span } from "./shape.js";
 import type { FunctionRecord, LoopPlace, LoopRecord } from "./survey.js";
 import { isFunctionNode, isLoop, type LoopNode, type Source, unwrap } from "./syntax.js";
@@ -29,6 +31,26 @@ export function planLoops(
       ...(continues.length > 0 && { skips: { label: names.label(number), continues } }),
     };
   });
+}
+
+/**
+ * Whether `for (const [a = f()] of xs)` reads in `xs` what it is about to bind. That is an error when it runs, which would
+ * be lost with the binding's move into the body.
+ */
+export function readsOwnNames(source: Source, scopes: Scopes, node: LoopNode): boolean {
+  const { ts } = source;
+  if (!ts.isForOfStatement(node) && !ts.isForInStatement(node)) return false;
+  const { initializer: head, expression } = node;
+  if (!ts.isVariableDeclarationList(head) || (head.flags & ts.NodeFlags.BlockScoped) === 0) return false;
+  return referencesIn(source, node).some((identifier) => {
+    const declaration = scopes.resolve(identifier)?.declaration;
+    if (declaration === undefined || !isWithin(declaration, head)) return false;
+    return isWithin(identifier, expression);
+  });
+}
+
+function isWithin(inner: ts.Node, outer: ts.Node): boolean {
+  return inner.pos >= outer.pos && inner.end <= outer.end;
 }
 
 /** `for (const x of keyed(items, by))`. */

@@ -1,5 +1,7 @@
 /** Names of generated variables: free in the whole file, and the same whenever the file's text is the same. */
 
+import type { Source } from "./syntax.js";
+
 /** A namer's answers depend only on the kind and number asked for. */
 export interface Names {
   /** The hoisted function that answers the module's root frame: `$s`. */
@@ -16,6 +18,11 @@ export interface Names {
 }
 
 const ours = /^(\$+)(?:s|r|\d+|[tickxl]\d+)$/;
+
+/** All identifiers; and where direct `eval` may bring in more, all words of the text that look like one of ours. */
+export function namesIn({ identifiers, file }: Source): Iterable<string> {
+  return identifiers.has("eval") ? [...identifiers, ...(file.text.match(/\$+\w+/g) ?? [])] : identifiers;
+}
 
 /** Takes one `$` more than any identifier of the file that looks like one of ours. */
 export function chooseNames(identifiers: Iterable<string>): Names {

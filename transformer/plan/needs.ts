@@ -10,7 +10,8 @@ export interface Needs {
   readonly loops: ReadonlyMap<LoopRecord, ReadonlySet<LoopPlace["part"]>>;
 }
 
-export function findNeeds({ functions, calls }: Survey): Needs {
+/** @param force counts every function and loop among them, whether it holds an identity or not */
+export function findNeeds({ functions, calls, loops: all }: Survey, force = false): Needs {
   const rows = new Set<FunctionRecord>();
   const frames = new Set<FunctionRecord>();
   const loops = new Map<LoopRecord, Set<LoopPlace["part"]>>();
@@ -22,6 +23,11 @@ export function findNeeds({ functions, calls }: Survey): Needs {
     rows.add(owner);
     if (zone === undefined) frames.add(owner);
     count(loops);
+  }
+  if (force) {
+    for (const record of functions) if (record.kind === "function" && !record.inWith) rows.add(record);
+    for (const record of rows) if (record.kind !== "field") frames.add(record);
+    for (const loop of all) if (!loop.inWith) loops.set(loop, new Set(loop.parts));
   }
   // A function comes after its creator in the survey, so that going backwards meets all inner ones first.
   for (const record of [...functions].reverse()) {

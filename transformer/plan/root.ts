@@ -38,6 +38,8 @@ ${name}();`;
 
 /** Whether a file has such a function already. */
 export function hasRoot(ts: TypeScript, file: ts.SourceFile): boolean {
+  // What was parsed says it in its text; what a transformer made of a file keeps the text from before.
+  if (ts.getOriginalNode(file) === file && !file.text.includes(RUNTIME)) return false;
   const mentionsRuntime = (node: ts.Node): boolean =>
     (ts.isStringLiteralLike(node) && node.text === RUNTIME) || (ts.forEachChild(node, mentionsRuntime) ?? false);
   return file.statements.some((statement) => ts.isFunctionDeclaration(statement) && mentionsRuntime(statement));

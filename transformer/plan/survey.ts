@@ -3,10 +3,10 @@
  * the loops between the two, and the frame in which functions written there are created.
  */
 import type ts from "typescript";
-import { staysAsIs } from "./builtins.js";
+import { isSpecialForm, staysAsIs } from "./builtins.js";
 import { isInert, type Library, type SitedName, sitedName } from "./library.js";
 import { isStableReceiver, receiverOf } from "./receivers.js";
-import type { Scopes } from "./scopes.js";
+import { isAssignment, type Scopes } from "./scopes.js";
 import {
   type FunctionNode,
   functionLiteral,
@@ -32,6 +32,8 @@ export interface FunctionRecord {
   readonly creation: readonly LoopPlace[];
   /** Classes and namespaces between the function and its creator: `Cart.`. */
   readonly prefix: string;
+  /** Whether it stands in a `with`, where names cannot be resolved. */
+  readonly inWith: boolean;
   readonly calls: CallRecord[];
   readonly functions: FunctionRecord[];
 }
@@ -41,6 +43,10 @@ export interface LoopRecord {
   /** The loop with its labels. */
   readonly statement: ts.Statement;
   readonly owner: FunctionRecord;
+  /** The parts that it has, save a plain name as binding. */
+  readonly parts: ReadonlySet<LoopPlace["part"]>;
+  /** As of a function. */
+  readonly inWith: boolean;
 }
 
 /** The part of a loop that a place is in. */
@@ -72,6 +78,11 @@ export interface Survey {
   readonly functions: readonly FunctionRecord[];
   readonly loops: readonly LoopRecord[];
   readonly calls: readonly CallRecord[];
+  /**
+   * Whether the file has an early error that our edits would hide: a loop with a declaration as its body, which would
+   * get a block around it, or a `new` that is assigned to, which would become a call.
+   */
+  readonly invalid: boolean;
 }
 
 /** What surrounds the node being visited. */
@@ -89,11 +100,13 @@ interface Surroundings {
   readonly quiet: "no" | "marks" | "all";
 }
 
-export function survey(source: Source, scopes: Scopes, library: Library): Survey {
+/** @param force marks calls that cannot lead to a step as well */
+export function survey(source: Source, scopes: Scopes, library: Library, force = false): Survey {
   const { ts } = source;
   const functions: FunctionRecord[] = [];
   const loops: LoopRecord[] = [];
   const calls: CallRecord[] = [];
+  let invalid = false;
 
   const record = (
     kind: FunctionRecord["kind"],
@@ -106,6 +119,7 @@ export function survey(source: Source, scopes: Scopes, library: Library): Survey
       creator: at?.creator,
       creation: at?.creation ?? [],
       prefix: at?.prefix ?? "",
+      inWith: at?.quiet === "all",
       calls: [],
       functions: [],
     };
@@ -140,12 +154,14 @@ export function survey(source: Source, scopes: Scopes, library: Library): Survey
     const { owner, zone } = at;
     const call: CallRecord = { node, owner, loops: at.loops, zone, sited, role: sited === undefined ? "none" : "site" };
     if (sited === undefined && at.quiet === "no" && canBeMarked(call)) call.role = "mark";
+    invalid ||= ts.isNewExpression(node) && isTarget(source, node);
     calls.push(call);
     owner.calls.push(call);
   };
 
   const canBeMarked = ({ node, owner, zone }: CallRecord): boolean => {
-    if (owner.kind === "module" || staysAsIs(source, scopes, node)) return false;
+    if (owner.kind === "module" || isSpecialForm(source, scopes, node)) return false;
+    if (!force && staysAsIs(source, scopes, node)) return false;
     if (ts.isNewExpression(node)) return true;
     if (isInert(library, node.expression)) return false;
     const chain = outermostLink(source, node);
@@ -237,14 +253,18 @@ export function survey(source: Source, scopes: Scopes, library: Library): Survey
   };
 
   const visitLoop = (node: LoopNode, statement: ts.Statement, at: Surroundings): void => {
-    const loop: LoopRecord = { node, statement, owner: at.owner };
+    const parts = new Set<LoopPlace["part"]>();
+    const loop: LoopRecord = { node, statement, owner: at.owner, parts, inWith: at.quiet === "all" };
     loops.push(loop);
+    invalid ||= isDeclaration(ts, node.statement);
     const inside = (part: LoopPlace["part"]): Surroundings => {
       const place: LoopPlace = { loop, part };
       return { ...at, loops: [...at.loops, place], creation: [...at.creation, place] };
     };
     const visitPart = (child: ts.Node | undefined, part: LoopPlace["part"]): void => {
-      if (child !== undefined) visit(child, inside(part));
+      if (child === undefined) return;
+      if (part !== "binding" || !bindsName(ts, child)) parts.add(part);
+      visit(child, inside(part));
     };
     if (ts.isForStatement(node)) {
       if (node.initializer !== undefined) visit(node.initializer, at);
@@ -274,7 +294,7 @@ export function survey(source: Source, scopes: Scopes, library: Library): Survey
     quiet: "no",
   });
   markWholeChains(source, calls);
-  return { module, functions, loops, calls };
+  return { module, functions, loops, calls, invalid };
 }
 
 /** A chain that is written out for the sake of one marked call gets marks on its other calls too. */
@@ -288,6 +308,32 @@ function markWholeChains(source: Source, calls: readonly CallRecord[]): void {
     if (!links.some((call) => call.role === "mark")) continue;
     for (const call of links) if (call.role === "none") call.role = "mark";
   }
+}
+
+/** Whether something is assigned to the expression itself. */
+function isTarget(source: Source, node: ts.Expression): boolean {
+  const { ts } = source;
+  const { parent, child } = parentPastWrappers(source, node);
+  if (parent === undefined) return false;
+  if (ts.isBinaryExpression(parent)) return parent.left === child && isAssignment(ts, parent.operatorToken.kind);
+  if (ts.isForOfStatement(parent) || ts.isForInStatement(parent)) return parent.initializer === child;
+  const { PlusPlusToken, MinusMinusToken } = ts.SyntaxKind;
+  if (!ts.isPrefixUnaryExpression(parent) && !ts.isPostfixUnaryExpression(parent)) return false;
+  return parent.operator === PlusPlusToken || parent.operator === MinusMinusToken;
+}
+
+/** Also `a: function f() {}`. */
+function isDeclaration(ts: Source["ts"], statement: ts.Statement): boolean {
+  let inner = statement;
+  while (ts.isLabeledStatement(inner)) inner = inner.statement;
+  if (ts.isFunctionDeclaration(inner) || ts.isClassDeclaration(inner)) return true;
+  return ts.isVariableStatement(inner) && (inner.declarationList.flags & ts.NodeFlags.BlockScoped) !== 0;
+}
+
+/** `const x` in `for (const x of xs)`, or `x`. */
+function bindsName(ts: Source["ts"], head: ts.Node): boolean {
+  const target = ts.isVariableDeclarationList(head) ? head.declarations[0]?.name : head;
+  return target === undefined || ts.isIdentifier(target);
 }
 
 function isDeleted(source: Source, chain: ts.Node): boolean {

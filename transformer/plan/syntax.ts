@@ -32,26 +32,40 @@ export function readSource(ts: TypeScript, file: ts.SourceFile): Source {
   return { ts, file, parents, identifiers };
 }
 
-/** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`, `x<T>`. */
-export function isWrapper(
-  ts: TypeScript,
-  node: ts.Node,
-): node is
+/** A test that looks at a node's kind alone. Its answers are kept, since every node of a file is asked many times. */
+function byKind<T extends ts.Node>(
+  test: (ts: TypeScript, node: ts.Node) => boolean,
+): (ts: TypeScript, node: ts.Node) => node is T {
+  let compiler: TypeScript | undefined;
+  let answers: boolean[] = [];
+  return (ts, node): node is T => {
+    if (ts !== compiler) {
+      compiler = ts;
+      answers = [];
+    }
+    answers[node.kind] ??= test(ts, node);
+    return answers[node.kind]!;
+  };
+}
+
+type Wrapper =
   | ts.ParenthesizedExpression
   | ts.AsExpression
   | ts.SatisfiesExpression
   | ts.NonNullExpression
   | ts.TypeAssertion
-  | ts.ExpressionWithTypeArguments {
-  return (
+  | ts.ExpressionWithTypeArguments;
+
+/** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`, `x<T>`. */
+export const isWrapper = byKind<Wrapper>(
+  (ts, node) =>
     ts.isParenthesizedExpression(node) ||
     ts.isAsExpression(node) ||
     ts.isSatisfiesExpression(node) ||
     ts.isNonNullExpression(node) ||
     ts.isTypeAssertionExpression(node) ||
-    ts.isExpressionWithTypeArguments(node)
-  );
-}
+    ts.isExpressionWithTypeArguments(node),
+);
 
 export function unwrap(ts: TypeScript, node: ts.Expression): ts.Expression {
   let inner = node;
@@ -83,27 +97,25 @@ export function isFunctionNode(ts: TypeScript, node: ts.Node): node is FunctionN
   return ts.isClassStaticBlockDeclaration(node) || (isFunctionLike(ts, node) && node.body !== undefined);
 }
 
-export function isFunctionLike(ts: TypeScript, node: ts.Node): node is ts.FunctionLikeDeclaration {
-  return (
+export const isFunctionLike = byKind<ts.FunctionLikeDeclaration>(
+  (ts, node) =>
     ts.isFunctionDeclaration(node) ||
     ts.isFunctionExpression(node) ||
     ts.isArrowFunction(node) ||
     ts.isMethodDeclaration(node) ||
     ts.isGetAccessorDeclaration(node) ||
     ts.isSetAccessorDeclaration(node) ||
-    ts.isConstructorDeclaration(node)
-  );
-}
+    ts.isConstructorDeclaration(node),
+);
 
-export function isLoop(ts: TypeScript, node: ts.Node): node is LoopNode {
-  return (
+export const isLoop = byKind<LoopNode>(
+  (ts, node) =>
     ts.isForStatement(node) ||
     ts.isForOfStatement(node) ||
     ts.isForInStatement(node) ||
     ts.isWhileStatement(node) ||
-    ts.isDoStatement(node)
-  );
-}
+    ts.isDoStatement(node),
+);
 
 export function isAmbient(ts: TypeScript, node: ts.Node): boolean {
   return hasModifier(ts, node, ts.SyntaxKind.DeclareKeyword);
@@ -115,6 +127,7 @@ function hasModifier(ts: TypeScript, node: ts.Node, kind: ts.SyntaxKind): boolea
 
 /** Whether nothing is left of the node at run time: types, interfaces, type-only imports, signatures, `declare ...`. */
 export function isErased(ts: TypeScript, node: ts.Node): boolean {
+  if (!canBeErased(ts, node)) return false;
   if (ts.isExpressionWithTypeArguments(node)) return false;
   if (ts.isTypeNode(node) || ts.isTypeParameterDeclaration(node)) return true;
   if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return true;
@@ -127,6 +140,18 @@ export function isErased(ts: TypeScript, node: ts.Node): boolean {
   if (ts.isPropertyDeclaration(node) && hasModifier(ts, node, ts.SyntaxKind.AbstractKeyword)) return true;
   return isAmbient(ts, node);
 }
+
+const canBeErased = byKind<ts.Node>(
+  (ts, node) =>
+    ts.isTypeNode(node) ||
+    ts.isTypeParameterDeclaration(node) ||
+    ts.isHeritageClause(node) ||
+    ts.isIndexSignatureDeclaration(node) ||
+    ts.isExportDeclaration(node) ||
+    ts.isImportSpecifier(node) ||
+    ts.isExportSpecifier(node) ||
+    ts.canHaveModifiers(node),
+);
 
 /** Text of a property name; `[name]` for one that is computed. */
 export function propertyText(ts: TypeScript, name: ts.PropertyName): string {

@@ -1,0 +1,129 @@
+/** `stepmark transform`: a folder of sources becomes a folder of transformed sources, for tools that have no hook. */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { type HostTransform, hostTransform, scriptId } from "../../transformer/hosts/host-transform.js";
+import { readProject } from "../../transformer/hosts/node/project-options.js";
+import { type Diagnostic, formatDiagnostic } from "../../transformer/transform-text.js";
+import { type Command, readArguments, UsageError } from "../command.js";
+
+export const transform: Command = {
+  help: `Usage: stepmark transform FOLDER --out FOLDER [--include GLOB]... [--root FOLDER]
+
+Writes every file of a folder into another, in the same layout: transformed where it holds steps (with a
+source map beside it), copied otherwise. Types stay, and are not to be checked again: compile the result with a
+tool that only erases them, \`tsc --noCheck\` for instance.
+node_modules, and files and folders whose names start with a dot, are left out.
+
+  --out FOLDER      where to; it may not hold the sources
+  --include GLOB    also transform these files, which do not import stepmark; relative to the root
+  --root FOLDER     what module paths are relative to; by default the folder of the nearest package.json,
+                    whose field "stepmark" may hold include and root as well
+
+Ends with 1 if the code has errors, and with 2 if the command line has.`,
+  async run(args, { print, warn }) {
+    const { values, positionals } = readArguments(args, {
+      out: { type: "string" },
+      include: { type: "string", multiple: true },
+      root: { type: "string" },
+    });
+    const [from] = positionals;
+    if (from === undefined || positionals.length > 1) throw new UsageError("one folder has to be named");
+    if (values.out === undefined) throw new UsageError("--out has to say where to write");
+    const [source, out] = [existing(from), path.resolve(values.out)];
+    if (isWithin(source, real(out))) {
+      throw new UsageError(`${values.out} holds ${from}: what is written there could replace the sources`);
+    }
+    const { folder, options, where } = readProject(process.cwd());
+    const given = {
+      ...options,
+      ...(values.include && { include: values.include }),
+      ...(values.root && { root: path.resolve(values.root) }),
+    };
+    const writing: Writing = {
+      transform: hostTransform(given, folder, where),
+      report: (diagnostic) => warn(formatDiagnostic(diagnostic)),
+    };
+    const files = filesOf(source, real(out));
+    const results = files.map((file) => write(path.join(source, file), path.join(out, file), writing));
+    const count = (wanted: Result): number => results.filter((result) => result === wanted).length;
+    print(`${files.length} files from ${from} to ${values.out}, ${count("transformed") + count("faulty")} transformed`);
+    return count("faulty") > 0 ? 1 : 0;
+  },
+};
+
+interface Writing {
+  transform: HostTransform;
+  report(diagnostic: Diagnostic): void;
+}
+
+type Result = "copied" | "transformed" | "faulty";
+
+function write(file: string, to: string, { transform, report }: Writing): Result {
+  mkdirSync(path.dirname(to), { recursive: true });
+  let faulty = false;
+  const transformed =
+    scriptId.test(file) &&
+    transform(readFileSync(file, "utf8"), file, (diagnostic) => {
+      faulty ||= diagnostic.category === "error";
+      report(diagnostic);
+    });
+  if (transformed) {
+    const { code, map } = transformed;
+    writeFileSync(to, withMap(code, to), { mode: statSync(file).mode });
+    map.sources = [path.relative(path.dirname(to), file).replaceAll("\\", "/")];
+    writeFileSync(`${to}.map`, map.toString());
+  } else {
+    copyFileSync(file, to);
+  }
+  if (faulty) return "faulty";
+  return transformed ? "transformed" : "copied";
+}
+
+/** A file that names a map already keeps that one: it holds for the lines, which are the same. */
+function withMap(code: string, to: string): string {
+  if (/^\/[/*][#@] *sourceMappingURL=/m.test(code)) return code;
+  return `${code.replace(/\n?$/, "\n")}//# sourceMappingURL=${encodeURIComponent(path.basename(to))}.map\n`;
+}
+
+/** Paths of the files, relative to the folder. Links count as what they lead to, unless that is a folder around. */
+function filesOf(folder: string, without: string, below = ""): string[] {
+  const at = path.join(folder, below);
+  if (at === without) return [];
+  const files: string[] = [];
+  for (const entry of readdirSync(at, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name === "node_modules" || entry.name.startsWith(".")) continue;
+    const file = path.join(below, entry.name);
+    const target = path.join(folder, file);
+    if (!statSync(target).isDirectory()) files.push(file);
+    else if (!entry.isSymbolicLink() || !isWithin(at, realpathSync(target)))
+      files.push(...filesOf(folder, without, file));
+  }
+  return files;
+}
+
+function existing(folder: string): string {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`there is no folder ${folder}`);
+  return realpathSync(folder);
+}
+
+/** A path without links, as far as it exists. */
+function real(file: string): string {
+  if (existsSync(file)) return realpathSync(file);
+  const above = path.dirname(file);
+  return above === file ? file : path.join(real(above), path.basename(file));
+}
+
+function isWithin(file: string, folder: string): boolean {
+  const relative = path.relative(folder, file);
+  return relative === "" || !(relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative));
+}

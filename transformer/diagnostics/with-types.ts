@@ -1,0 +1,177 @@
+/** What only types can tell, and calls across files. It adds diagnostics and never changes a key. */
+import type ts from "typescript";
+import { type Analysis, analyse } from "../plan/analysis.js";
+import { isLibraryText, isSitedName } from "../plan/library.js";
+import type { FunctionRecord } from "../plan/survey.js";
+import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
+import { findCodeOfRuns } from "./code-of-runs.js";
+import type { Finding, Rule, Subject } from "./finding.js";
+import { lookUpFunctions } from "./functions.js";
+
+/** What the rules have to know of the program. */
+export interface TypedProgram {
+  readonly ts: TypeScript;
+  readonly program: ts.Program;
+  /** Whether a file is transformed although it does not import the library. */
+  isIncluded(file: ts.SourceFile): boolean;
+}
+
+export function withTypes(typed: TypedProgram): Rule {
+  const files = new ProjectFiles(typed);
+  return (subject) => [...unfollowed(typed, subject), ...unseenHelpers(typed, files, subject)];
+}
+
+/** `context.step(...)`, or a `step` from a barrel: by its type the library's own, by its text anything. */
+function unfollowed({ ts, program }: TypedProgram, { source, library, found }: Subject): Finding[] {
+  const checker = program.getTypeChecker();
+  const types = typesOfSited(ts, checker, source);
+  if (types.size === 0) return [];
+  return found.calls.flatMap(({ node, sited }) => {
+    if (sited !== undefined || !ts.isCallExpression(node) || library.meaningOf(node.expression) !== undefined)
+      return [];
+    const callee = unwrap(ts, node.expression);
+    if (!ts.isIdentifier(callee) && !isMember(ts, callee)) return [];
+    const name = types.get(checker.getTypeAtLocation(callee));
+    if (name === undefined) return [];
+    const what = `\`${callee.getText(source.file)}\` is stepmark's \`${name}\` by its type`;
+    return [{ code: "STEPMARK1009" as const, at: callee, what }];
+  });
+}
+
+function typesOfSited(
+  ts: TypeScript,
+  checker: ts.TypeChecker,
+  source: Subject["source"],
+): ReadonlyMap<ts.Type, string> {
+  const types = new Map<ts.Type, string>();
+  for (const statement of source.file.statements) {
+    if (!ts.isImportDeclaration(statement) || !isLibraryText(source, statement.moduleSpecifier)) continue;
+    const module = checker.getSymbolAtLocation(statement.moduleSpecifier);
+    for (const symbol of module === undefined ? [] : checker.getExportsOfModule(module)) {
+      if (!isSitedName(symbol.name)) continue;
+      const type = checker.getTypeOfSymbol(symbol);
+      if ((type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) === 0) types.set(type, symbol.name);
+    }
+    break;
+  }
+  return types;
+}
+
+function unseenHelpers(typed: TypedProgram, files: ProjectFiles, subject: Subject): Finding[] {
+  const { ts } = typed;
+  return subject.found.calls.flatMap((call) => {
+    const { node, owner, sited } = call;
+    if (sited !== undefined || subject.runs.roleOf(owner) === undefined) return [];
+    const called = files.functionMeantBy(node.expression);
+    if (called === undefined || files.isSeen(called.getSourceFile())) return [];
+    const file = baseName(called.getSourceFile().fileName);
+    const callee = node.expression.getText(subject.source.file);
+    const found: Finding[] = [];
+    if (files.leadsToSteps(called)) {
+      const what = `\`${callee}\` leads to steps, and stands in ${file}, which is not transformed`;
+      found.push({ code: "STEPMARK6001", at: node.expression, what });
+    }
+    for (const argument of node.arguments ?? []) {
+      if (functionLiteral(ts, argument) !== undefined || !isOfModule(files, argument)) continue;
+      const what = `\`${argument.getText(subject.source.file)}\` leads to steps, and is handed to \`${callee}\` in ${file}, which is not transformed`;
+      found.push({ code: "STEPMARK6002", at: argument, what });
+    }
+    return found;
+  });
+}
+
+/** Whether an argument is a function made at module level that leads to steps: such a one has no place of its own in the run. */
+function isOfModule(files: ProjectFiles, argument: ts.Expression): boolean {
+  const made = files.functionMeantBy(argument);
+  const record = made && files.recordOf(made);
+  return record?.creator?.kind === "module" && files.leadsToSteps(made!);
+}
+
+function baseName(fileName: string): string {
+  return fileName.slice(fileName.lastIndexOf("/") + 1);
+}
+
+/** The program's own files, each analysed at most once. */
+class ProjectFiles {
+  private readonly known = new Map<ts.SourceFile, FileFacts | undefined>();
+  private readonly leading = new Map<ts.Node, boolean>();
+
+  constructor(private readonly typed: TypedProgram) {}
+
+  /** Whether the file is transformed, or is none of the project's sources. */
+  isSeen(file: ts.SourceFile): boolean {
+    return !this.isOwn(file) || this.factsOf(file) !== undefined;
+  }
+
+  /** The function of the program's sources that an expression means; undefined for one that the checker does not find. */
+  functionMeantBy(expression: ts.Expression): ts.SignatureDeclaration | undefined {
+    const { ts, program } = this.typed;
+    const checker = program.getTypeChecker();
+    const inner = unwrap(ts, expression);
+    const name = ts.isPropertyAccessExpression(inner) ? inner.name : inner;
+    if (!ts.isIdentifier(name)) return undefined;
+    let symbol = checker.getSymbolAtLocation(name);
+    if (symbol !== undefined && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
+    const declaration = symbol?.valueDeclaration;
+    if (declaration === undefined || declaration.getSourceFile().isDeclarationFile) return undefined;
+    if (isFunctionNode(ts, declaration)) return declaration as ts.SignatureDeclaration;
+    return ts.isVariableDeclaration(declaration) ? functionLiteral(ts, declaration.initializer) : undefined;
+  }
+
+  recordOf(node: ts.Node): FunctionRecord | undefined {
+    return this.factsOf(node.getSourceFile())?.records.get(node);
+  }
+
+  /** Whether a call of the function makes steps, through whatever files of the project. */
+  leadsToSteps(node: ts.SignatureDeclaration): boolean {
+    const known = this.leading.get(node);
+    if (known !== undefined) return known;
+    this.leading.set(node, false);
+    const leads = this.findSteps(node);
+    this.leading.set(node, leads);
+    return leads;
+  }
+
+  private findSteps(node: ts.SignatureDeclaration): boolean {
+    const { ts } = this.typed;
+    const record = this.recordOf(node);
+    if (record !== undefined && this.factsOf(node.getSourceFile())!.leadsToSteps(record)) return true;
+    if (!this.isOwn(node.getSourceFile())) return false;
+    const visit = (inner: ts.Node): boolean => {
+      if (ts.isCallExpression(inner)) {
+        const called = this.functionMeantBy(inner.expression);
+        if (called !== undefined && this.leadsToSteps(called)) return true;
+      }
+      return ts.forEachChild(inner, visit) ?? false;
+    };
+    return "body" in node && node.body !== undefined && visit(node.body as ts.Node);
+  }
+
+  private isOwn(file: ts.SourceFile): boolean {
+    const { program } = this.typed;
+    return (
+      !file.isDeclarationFile &&
+      !program.isSourceFileFromExternalLibrary(file) &&
+      !/\/node_modules\//.test(file.fileName)
+    );
+  }
+
+  private factsOf(file: ts.SourceFile): FileFacts | undefined {
+    if (!this.known.has(file)) {
+      const { ts } = this.typed;
+      const analysis = analyse(ts, file, { included: this.typed.isIncluded(file) });
+      this.known.set(file, analysis && factsOf(analysis));
+    }
+    return this.known.get(file);
+  }
+}
+
+interface FileFacts {
+  readonly records: ReadonlyMap<ts.Node, FunctionRecord>;
+  leadsToSteps(record: FunctionRecord): boolean;
+}
+
+function factsOf(analysis: Analysis): FileFacts {
+  const { leadsToSteps } = findCodeOfRuns(analysis, lookUpFunctions(analysis));
+  return { records: new Map(analysis.found.functions.map((record) => [record.node, record])), leadsToSteps };
+}

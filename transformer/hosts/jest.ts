@@ -1,0 +1,84 @@
+/**
+ * Jest: `"transform": { "\\.[jt]sx?$": ["stepmark/jest", { "transformer": "ts-jest" }] }`.
+ *
+ * The code goes on to the project's own transformer, which strips the types and makes CommonJS of it.
+ */
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { formatDiagnostic } from "../transform-text.js";
+import { version } from "../version.js";
+import { type HostOptions, type HostTransform, hostTransform } from "./host-transform.js";
+
+export interface JestOptions extends HostOptions {
+  /** The transformer that comes after: a package or a file, alone or with its options. Without one the code is run as it is. */
+  readonly transformer?: string | readonly [name: string, options: object];
+}
+
+/** Of Jest's `TransformOptions`, what is used here. */
+interface JestCall {
+  readonly config: { readonly rootDir: string };
+  readonly configString: string;
+  readonly instrument: boolean;
+}
+
+interface TransformedSource {
+  code: string;
+  map?: object | string | null;
+}
+
+interface Transformer {
+  readonly canInstrument?: boolean;
+  process(code: string, file: string, call: JestCall): TransformedSource;
+  processAsync?(code: string, file: string, call: JestCall): Promise<TransformedSource>;
+  getCacheKey?(code: string, file: string, call: JestCall): string;
+}
+
+async function createTransformer({ transformer, ...options }: JestOptions = {}): Promise<Required<Transformer>> {
+  const [name, nextOptions] = typeof transformer === "string" ? [transformer] : (transformer ?? []);
+  const next = name === undefined ? plain : await load(name, nextOptions);
+  const transforms = new Map<string, HostTransform>();
+  const transform = (code: string, file: string, { config: { rootDir } }: JestCall): TransformedSource => {
+    if (!transforms.has(rootDir))
+      transforms.set(rootDir, hostTransform(options, rootDir, "the options of stepmark/jest"));
+    const transformed = transforms.get(rootDir)!(code, file, (diagnostic) => {
+      if (diagnostic.category === "error") throw new SyntaxError(formatDiagnostic(diagnostic));
+      console.warn(formatDiagnostic(diagnostic));
+    });
+    return transformed ?? { code };
+  };
+  const pass = (code: string, file: string, call: JestCall): TransformedSource => {
+    const transformed = transform(code, file, call);
+    return next === plain ? transformed : next.process(transformed.code, file, call);
+  };
+  return {
+    canInstrument: next.canInstrument ?? false,
+    process: pass,
+    async processAsync(code, file, call) {
+      if (next.processAsync === undefined) return pass(code, file, call);
+      return next.processAsync(transform(code, file, call).code, file, call);
+    },
+    getCacheKey(code, file, call) {
+      const rest = next.getCacheKey?.(code, file, call) ?? [code, file, call.configString, call.instrument];
+      const parts = JSON.stringify([version(), options, rest]);
+      return createHash("sha256").update(parts).digest("hex");
+    },
+  };
+}
+
+const plain: Transformer = { process: (code) => ({ code }) };
+
+/** A transformer as Jest finds it, looked up from the project. */
+async function load(name: string, options: object = {}): Promise<Transformer> {
+  const file = createRequire(path.join(process.cwd(), "package.json")).resolve(name);
+  let found = (await import(pathToFileURL(file).href)) as Transformer & {
+    default?: typeof found;
+    createTransformer?(options: object): Transformer | Promise<Transformer>;
+  };
+  while (found.process === undefined && found.createTransformer === undefined && found.default) found = found.default;
+  return found.createTransformer === undefined ? found : found.createTransformer(options);
+}
+
+export default { createTransformer };
