@@ -95,7 +95,7 @@ export class NotTransformedError extends StepmarkError {
     super(
       "NOT_TRANSFORMED",
       `This \`${name}\` call has no identity: it was compiled without the stepmark transformer, or in a form that hides it, such as \`${name}.call(...)\` or a variable that may change`,
-      `Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with \`tspc\`; call \`${name}\` by its imported name; or give a step an explicit \`key\`.`,
+      `Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with \`tspc\`, or add the plugin of your bundler or \`node --import stepmark/register\` (docs/hosts.md); call \`${name}\` by its imported name; or give a step an explicit \`key\`.`,
       place,
     );
   }

@@ -113,7 +113,7 @@ export const provocations: Provocation[] = [
       return failure(exports.w!);
     },
     message:
-      'This `step` call has no identity: it was compiled without the stepmark transformer, or in a form that hides it, such as `step.call(...)` or a variable that may change (run "run"). Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with `tspc`; call `step` by its imported name; or give a step an explicit `key`. [NOT_TRANSFORMED]',
+      'This `step` call has no identity: it was compiled without the stepmark transformer, or in a form that hides it, such as `step.call(...)` or a variable that may change (run "run"). Add { "transform": "stepmark/transformer" } to compilerOptions.plugins in tsconfig.json and build with `tspc`, or add the plugin of your bundler or `node --import stepmark/register` (docs/hosts.md); call `step` by its imported name; or give a step an explicit `key`. [NOT_TRANSFORMED]',
   },
   {
     code: "OUTSIDE_RUN",
@@ -583,7 +583,7 @@ export const provocations: Provocation[] = [
     code: "TRANSFORMER_OPTIONS",
     when: "the plugin gets an option that it does not have",
     provoke: () => errorOf(() => transformFile(ts, { includes: ["src"] } as never)),
-    message: `stepmark/transformer has no option "includes"; its options are include, root. Correct the plugin's entry in tsconfig.json. [TRANSFORMER_OPTIONS]`,
+    message: `stepmark/transformer has no option "includes"; its options are include, root, diagnostics. Correct the plugin's entry in tsconfig.json. [TRANSFORMER_OPTIONS]`,
   },
   {
     code: "TRANSFORMER_OPTIONS",
