@@ -29,7 +29,9 @@ export function setDecoded<T extends object>(
   place: ErrorPlace,
 ): void {
   try {
-    Object.assign(target, { [field]: decoded(codec, text, place) });
+    // Defined, not set: the field may be called `__proto__`.
+    const value = decoded(codec, text, place);
+    Object.defineProperty(target, field, { value, enumerable: true, writable: true, configurable: true });
   } catch (error) {
     const get = (): never => {
       throw error;

@@ -95,7 +95,7 @@ function openWaits(runId: string, entries: readonly Entry[], codec: Codec): Open
 function published(runId: string, entries: readonly Entry[], codec: Codec): Record<string, unknown> {
   const last = new Map<string, Entry>();
   for (const entry of entries) if (entry.kind === "publish" && entry.state === "done") last.set(entry.name!, entry);
-  const values: Record<string, unknown> = Object.create(null);
+  const values: Record<string, unknown> = {};
   for (const [name, { key, value, site }] of last)
     setDecoded(values, name, codec, value!, { runId, key, at: site && `${site.module}:${site.line}` });
   return values;
