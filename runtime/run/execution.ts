@@ -245,7 +245,7 @@ export class Execution implements RunScope {
 
   /** Ends the run for good. */
   async cancel(): Promise<void> {
-    if (this.phase === "closed") return;
+    if (this.phase === "closed") return void (await this.ended);
     this.abort.abort(new RunCancelledError(this.id));
     this.close();
     try {
@@ -262,7 +262,8 @@ export class Execution implements RunScope {
 
   /** Stops driving the run and gives it up; what bodies in flight still do is not recorded. */
   async leave(error: Error = new ShutdownError(this.id)): Promise<void> {
-    if (this.phase === "closed") return;
+    // What ends a run is on its way to the store: until it is there, the run is not given up.
+    if (this.phase === "closed") return void (await this.ended);
     this.abort.abort(error);
     this.close();
     try {

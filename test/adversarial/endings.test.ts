@@ -105,6 +105,34 @@ describe("an app that ends while it takes a run up", () => {
     expect(await (await new Stepmark({ store, workflows: [waiting] }).resume(id)).result()).toEqual([1, "a"]);
   });
 
+  it("I8: is not shut down before the end of a run that is being written", async () => {
+    const store = memoryStore();
+    let release!: () => void;
+    const written = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = {
+      ...store,
+      append: async (...args: Parameters<typeof store.append>) => {
+        if (args[3]?.status === "completed") await written;
+        return store.append(...args);
+      },
+    };
+    const app = new Stepmark({ store: slow, workflows: [flow] });
+    await app.start(flow, undefined, { id });
+    await rest();
+    let over = false;
+    const down = app.shutdown().then(() => {
+      over = true;
+    });
+    await rest();
+    expect(over).toBe(false);
+    release();
+    await down;
+    expect(await store.read(id)).toMatchObject({ status: "completed" });
+    expect((await store.read(id))?.owner).toBeUndefined();
+  });
+
   it("a cancellation that comes while a run is taken up is final", async () => {
     const store = memoryStore();
     const app = new Stepmark({ store, workflows: [flow] });
