@@ -6,9 +6,7 @@ import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { ChildRequest, Execution } from "../run/execution.js";
 import { encodeError } from "../run/outcome.js";
-import type { Frame, OutsideFrame } from "../scope/place.js";
-import type { Captures, LoopPath } from "../scope/site-table.js";
-import { type CallSite, identify, rejecting } from "./identity.js";
+import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import type { AnyWorkflow, Workflow } from "./workflow.js";
 
@@ -17,7 +15,7 @@ export interface ChildOptions {
   id?: string;
 }
 
-export interface Child {
+export interface Child extends Sited {
   /**
    * Runs a workflow as a run of its own, with a journal of its own, and waits for its result. Found again after a crash,
    * never begun twice; cancelled with its parent. (A workflow that is simply _called_ runs inline, within the run.)
@@ -27,14 +25,6 @@ export interface Child {
    */
   <I, O>(workflow: Workflow<I, O>, input: I, options?: ChildOptions): Promise<O>;
   <O>(workflow: Workflow<void, O>, input?: undefined, options?: ChildOptions): Promise<O>;
-  /** @internal What transformed code calls. */
-  at(
-    frame: Frame | OutsideFrame,
-    index: number,
-    path: LoopPath,
-    captures: Captures,
-    ...args: unknown[]
-  ): Promise<unknown>;
 }
 
 export const child = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Child;

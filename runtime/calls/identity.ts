@@ -22,13 +22,19 @@ import {
   type StepExtent,
 } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
-import type { LoopPath } from "../scope/site-table.js";
+import type { Captures, LoopPath } from "../scope/site-table.js";
 
 /** Where a call stands, as generated code passes it. */
 export interface CallSite {
   frame: Frame | OutsideFrame;
   index: number;
   path: LoopPath;
+}
+
+/** A function of the library whose calls have an identity. */
+export interface Sited<Result = Promise<unknown>> {
+  /** @internal What transformed code calls. */
+  at(frame: Frame | OutsideFrame, index: number, path: LoopPath, captures: Captures, ...args: unknown[]): Result;
 }
 
 /** A call with its identity. */

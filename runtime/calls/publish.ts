@@ -1,12 +1,10 @@
 /** `publish`: progress and partial results of a run, for whoever looks at it from outside. */
 import { encoded } from "../journal/encoded.js";
 import { placeOf } from "../run/call.js";
-import type { Frame, OutsideFrame } from "../scope/place.js";
-import type { Captures, LoopPath } from "../scope/site-table.js";
-import { type CallSite, identify, rejecting } from "./identity.js";
+import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 
-export interface Publish {
+export interface Publish extends Sited {
   /**
    * Makes `value` visible under `name`: the last one in `RunInfo.published`, all in the run's events. Published once: a
    * resumed run does not repeat it.
@@ -14,14 +12,6 @@ export interface Publish {
    * @throws SerialisationError (as a rejection)
    */
   (name: string, value: unknown): Promise<void>;
-  /** @internal What transformed code calls. */
-  at(
-    frame: Frame | OutsideFrame,
-    index: number,
-    path: LoopPath,
-    captures: Captures,
-    ...args: unknown[]
-  ): Promise<unknown>;
 }
 
 export const publish = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Publish;

@@ -3,26 +3,16 @@ import { InvalidArgumentError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Call } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import type { Frame, OutsideFrame } from "../scope/place.js";
-import type { Captures, LoopPath } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
-import { type CallSite, identify, rejecting } from "./identity.js";
+import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
-export interface Sleep {
+export interface Sleep extends Sited {
   /**
    * Waits for a time that is fixed when the call is first made: a resumed run does not start over.
    *
    * @param until milliseconds or text such as `"2h"` from now, or a point in time
    */
   (until: Duration | Date): Promise<void>;
-  /** @internal What transformed code calls. */
-  at(
-    frame: Frame | OutsideFrame,
-    index: number,
-    path: LoopPath,
-    captures: Captures,
-    ...args: unknown[]
-  ): Promise<unknown>;
 }
 
 export const sleep = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as Sleep;

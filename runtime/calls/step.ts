@@ -5,10 +5,10 @@ import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type RetryPolicy, startBody } from "../run/step-body.js";
-import { Frame, type OutsideFrame } from "../scope/place.js";
-import type { Captures, LoopPath } from "../scope/site-table.js";
+import { Frame } from "../scope/place.js";
+import type { Captures } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
-import { type CallSite, identify, rejecting } from "./identity.js";
+import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface StepOptions {
   /** Name of the call site; a literal names it at compile time. */
@@ -23,7 +23,7 @@ export interface StepOptions {
   timeout?: Duration;
 }
 
-export interface Step {
+export interface Step extends Sited {
   /** Runs `fn` as a step; what it closes over is checked on replay. */
   <R>(fn: () => R): Promise<Awaited<R>>;
   /** Runs `fn(...args)` as a step; the arguments are checked on replay. */
@@ -31,14 +31,6 @@ export interface Step {
   /** The same, with a name for the call site. */
   <A extends unknown[], R>(name: string, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
   <A extends unknown[], R>(options: StepOptions, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
-  /** @internal What transformed code calls. */
-  at(
-    frame: Frame | OutsideFrame,
-    index: number,
-    path: LoopPath,
-    captures: Captures,
-    ...args: unknown[]
-  ): Promise<unknown>;
 }
 
 type Body = (...args: unknown[]) => unknown;

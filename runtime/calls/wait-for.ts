@@ -5,10 +5,8 @@ import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
 import type { Answer } from "../run/waiting-room.js";
-import type { Frame, OutsideFrame } from "../scope/place.js";
-import type { Captures, LoopPath } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
-import { type CallSite, identify, rejecting } from "./identity.js";
+import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import { describeIssue, isSchema, type StandardSchema } from "./schema.js";
 
@@ -24,19 +22,11 @@ export interface WaitOptions<T = unknown> {
 /** What a wait with a `timeout` comes to. */
 export type WaitResult<T> = { timedOut: false; value: T } | { timedOut: true; value?: undefined };
 
-export interface WaitFor {
+export interface WaitFor extends Sited {
   /** Waits for an answer, but not longer than `timeout`. */
   <T>(name: string, options: WaitOptions<T> & { timeout: Duration }): Promise<WaitResult<T>>;
   /** Waits for `app.answer(runId, name, value)`; `undefined` and `null` are answers too. */
   <T>(name: string, options?: WaitOptions<T> & { timeout?: undefined }): Promise<T>;
-  /** @internal What transformed code calls. */
-  at(
-    frame: Frame | OutsideFrame,
-    index: number,
-    path: LoopPath,
-    captures: Captures,
-    ...args: unknown[]
-  ): Promise<unknown>;
 }
 
 export const waitFor = ((...args: unknown[]) => rejecting(() => call(undefined, args))) as WaitFor;
@@ -51,6 +41,19 @@ function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unkno
   const { payload, schema, limit } = readOptions("waitFor", given);
   const identity = identify("waitFor", at, undefined);
   if (identity === undefined) throw new OutsideRunError("waitFor");
+  return ask(identity, name, { payload, schema, limit });
+}
+
+/** What was given to a wait, as `readOptions` reads it. */
+export interface Asked {
+  payload: unknown;
+  schema: StandardSchema | undefined;
+  /** Milliseconds. */
+  limit: number | undefined;
+}
+
+/** Asks for an answer under the key of an identity. */
+export function ask(identity: Identity, name: string, { payload, schema, limit }: Asked): Promise<unknown> {
   const { execution, key, chain, within, entry, record } = identity;
   const shown = encoded(execution.codec, payload, { runId: execution.id, key, at: placeOf(record) });
   return execution.ask({
@@ -79,10 +82,7 @@ function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unkno
 }
 
 /** @param name the function that was given them, for messages */
-export function readOptions(
-  name: string,
-  options: unknown,
-): { payload: unknown; schema: StandardSchema | undefined; limit: number | undefined } {
+export function readOptions(name: string, options: unknown): Asked {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
     throw new InvalidArgumentError(
       `The options of \`${name}\` are no object`,
@@ -100,7 +100,7 @@ export function readOptions(
 }
 
 /** What becomes of an answer on its way in; undefined if it is taken as it comes. */
-export function acceptance(
+function acceptance(
   { codec }: Execution,
   schema: StandardSchema | undefined,
   timed: boolean,

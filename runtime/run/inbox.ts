@@ -37,14 +37,14 @@ function asItCame({ value }: Message): Answer {
 }
 
 /**
- * What an open wait makes of an answer.
+ * What an open wait that checks its answers makes of one.
  *
  * @param given the encoded value
  * @returns undefined if it is none yet
  */
 export async function check(given: string, wait: OpenWait): Promise<Answer | undefined> {
   try {
-    return wait.accept === undefined ? { ok: true, value: given } : await outsideRuns(() => wait.accept!(given));
+    return await outsideRuns(() => wait.accept!(given));
   } catch (error) {
     return { ok: false, issues: [`The check failed: ${wordsOf(error)}`] };
   }
