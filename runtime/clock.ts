@@ -2,8 +2,12 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `callback` once, `ms` milliseconds from now; returns the way to cancel. */
-  after(ms: number, callback: () => void): () => void;
+  /**
+   * Calls `callback` once, `ms` milliseconds from now; returns the way to cancel.
+   *
+   * @param background nobody waits for it: it need not keep the process alive
+   */
+  after(ms: number, callback: () => void, background?: boolean): () => void;
 }
 
 // Taken when the module loads, so that test tools that replace the globals later cannot stop the runtime.
@@ -16,12 +20,13 @@ const longest = 2 ** 31 - 1;
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => readTime(),
-  after(ms, callback) {
+  after(ms, callback, background = false) {
     let timer: NodeJS.Timeout;
     const until = readTime() + ms;
     const arm = (): void => {
       const left = until - readTime();
       timer = left > longest ? setTimeout(arm, longest) : setTimeout(callback, Math.max(0, left));
+      if (background) timer.unref();
     };
     arm();
     return () => clearTimeout(timer);

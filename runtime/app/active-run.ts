@@ -7,7 +7,7 @@ import type { Execution } from "../run/execution.js";
 import { storeFailure } from "../run/refusals.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { decoded } from "./decoded.js";
-import { type EventFeed, EventStream, pageSize, type Reader } from "./event-stream.js";
+import { ChangingFeed, type EventFeed, EventStream, pageSize, type Reader } from "./event-stream.js";
 import { brokenOff, type EventOptions, endEvent, type RunEvent, startEvent, waitingEvent } from "./events.js";
 import { JournalTail } from "./journal-tail.js";
 import type { RunSource } from "./run.js";
@@ -23,6 +23,12 @@ export interface ActiveRunOptions {
   lastSeq: number;
   now(): number;
   readInfo(): Promise<RunInfo>;
+  /** Calls back after the time for which a run that waits is kept in memory; returns the way to cancel. */
+  afterIdleTime(callback: () => void): () => void;
+  /** Lets the run leave memory. */
+  putAside(): void;
+  /** Where news of it come from then. */
+  elsewhere(): RunSource & EventFeed;
 }
 
 export class ActiveRun implements RunSource, EventFeed {
@@ -36,11 +42,15 @@ export class ActiveRun implements RunSource, EventFeed {
   private readonly tail = new JournalTail();
   /** Listeners that have had all there is and want more. */
   private readonly readers = new Set<Reader>();
+  /** Serves the listeners once the run has left memory. */
+  private readonly next = new ChangingFeed(() => this.options.elsewhere());
   /** When the run came to wait, to be stalled or to its end. */
   private since = 0;
   private standing: "waiting" | "stalled" | undefined;
   /** The run's record once it has ended. */
   private record: Promise<RunRecord | undefined> | undefined;
+
+  private cancelIdle: (() => void) | undefined;
 
   constructor(private readonly options: ActiveRunOptions) {
     this.lastSeq = options.lastSeq;
@@ -56,6 +66,7 @@ export class ActiveRun implements RunSource, EventFeed {
     this.execution = execution;
     void execution.ended.then((ending) => {
       this.ending = ending;
+      this.cancelIdle?.();
       this.since = this.options.now();
       onEnd();
       this.notify();
@@ -75,11 +86,19 @@ export class ActiveRun implements RunSource, EventFeed {
     const standing = this.execution.waiting ? "waiting" : this.execution.stalled ? "stalled" : undefined;
     if (standing !== this.standing) this.since = this.options.now();
     this.standing = standing;
+    this.cancelIdle?.();
+    this.cancelIdle = standing === "waiting" ? this.options.afterIdleTime(() => this.idleTimeIsOver()) : undefined;
     this.notify();
+  }
+
+  private idleTimeIsOver(): void {
+    if (this.execution.idle) this.options.putAside();
+    else this.onChange();
   }
 
   result(): Promise<unknown> {
     return this.watch(() => {
+      if (this.ending?.status === "dormant") return { value: this.options.elsewhere().result() };
       if (this.ending) return { value: outcome(this.ending, this.id, this.options.codec) };
       return this.execution.stalled ? { value: Promise.reject(this.execution.stalled) } : undefined;
     });
@@ -87,6 +106,7 @@ export class ActiveRun implements RunSource, EventFeed {
 
   settled(): Promise<RunInfo> {
     return this.watch(() => {
+      if (this.dormant) return { value: this.options.elsewhere().settled() };
       const settled = this.ending || this.execution.waiting || this.execution.stalled;
       return settled ? { value: this.options.readInfo() } : undefined;
     });
@@ -97,6 +117,7 @@ export class ActiveRun implements RunSource, EventFeed {
   }
 
   request(reader: Reader): void {
+    if (this.dormant) return this.next.request(reader);
     const { position } = reader;
     const recent = this.tail.after(position, pageSize);
     if (position < 0) void this.begin(reader);
@@ -111,6 +132,12 @@ export class ActiveRun implements RunSource, EventFeed {
 
   withdraw(reader: Reader): void {
     this.readers.delete(reader);
+    this.next.withdraw(reader);
+  }
+
+  /** Whether the run has left memory: what is asked of it here is passed on. */
+  private get dormant(): boolean {
+    return this.ending?.status === "dormant";
   }
 
   private async begin(reader: Reader): Promise<void> {
@@ -185,7 +212,7 @@ export class ActiveRun implements RunSource, EventFeed {
   }
 }
 
-async function outcome(ending: Ending, id: string, codec: Codec): Promise<unknown> {
+async function outcome(ending: Exclude<Ending, { status: "dormant" }>, id: string, codec: Codec): Promise<unknown> {
   switch (ending.status) {
     case "completed":
       return decoded(codec, ending.output, { runId: id });

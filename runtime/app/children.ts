@@ -14,12 +14,25 @@ export interface ChildRunsOptions {
   now(): number;
   /** Goes on with a run in this process. */
   drive(request: ChildRequest): Promise<unknown>;
+  /** Whether a run goes on in this process at the moment. */
+  isBusy(id: string): boolean;
 }
 
 export class ChildRuns implements Children {
+  private readonly starting = new Set<string>();
+
   constructor(private readonly options: ChildRunsOptions) {}
 
   async start(request: ChildRequest, again: boolean): Promise<void> {
+    this.starting.add(request.id);
+    try {
+      await this.goOn(request, again);
+    } finally {
+      this.starting.delete(request.id);
+    }
+  }
+
+  private async goOn(request: ChildRequest, again: boolean): Promise<void> {
     const { store, now } = this.options;
     const { id, workflow, input, inputPrint, parent } = request;
     const made: NewRun = {
@@ -42,6 +55,10 @@ export class ChildRuns implements Children {
       // Whoever has it will bring it to its end, and tell.
       if (!isA(error, RunOwnedError)) throw error;
     }
+  }
+
+  isBusy(id: string): boolean {
+    return this.starting.has(id) || this.options.isBusy(id);
   }
 
   async outcome(id: string): Promise<Answer | undefined> {

@@ -10,7 +10,7 @@ import { type EventOptions, entryEvent, type RunEvent } from "./events.js";
 /** Most entries that a listener is handed at once: what it may hold, whatever it does. */
 export const pageSize = 32;
 
-/** Where a listener stands, and how it is served: by one of the last three, once for each request. */
+/** Where a listener stands, and how it is served: by one of the last four, once for each request. */
 export interface Reader {
   /** The last entry that it has; 0: the start of the run, -1: not even that. */
   readonly position: number;
@@ -21,6 +21,8 @@ export interface Reader {
   /** @param last whether no event follows */
   event(event: RunEvent, last: boolean): void;
   fail(error: unknown): void;
+  /** Lets it ask its feed once more. */
+  retry(): void;
 }
 
 /** Where the events of a run come from. */
@@ -29,6 +31,24 @@ export interface EventFeed {
   request(reader: Reader): void;
   /** Forgets a reader's request. */
   withdraw(reader: Reader): void;
+}
+
+/** A feed whose events come from one place now and from another one later. */
+export class ChangingFeed implements EventFeed {
+  private readonly serving = new WeakMap<Reader, EventFeed>();
+
+  /** @param current where they come from now */
+  constructor(private readonly current: () => EventFeed) {}
+
+  request(reader: Reader): void {
+    const feed = this.current();
+    this.serving.set(reader, feed);
+    feed.request(reader);
+  }
+
+  withdraw(reader: Reader): void {
+    this.serving.get(reader)?.withdraw(reader);
+  }
 }
 
 type Result = IteratorResult<RunEvent, undefined>;
@@ -110,6 +130,10 @@ export class EventStream implements AsyncIterableIterator<RunEvent, undefined>, 
     this.last = true;
     this.asked.shift()?.reject(error);
     this.serve();
+  }
+
+  retry(): void {
+    if (!this.last) this.feed.request(this);
   }
 
   private serve(): void {

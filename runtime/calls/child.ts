@@ -79,7 +79,11 @@ function begin(execution: Execution, call: Call, request: ChildRequest, since: n
     accept: () => execution.children.outcome(id),
   });
   execution.children.start(request, execution.isRerun(call.key)).then(
-    () => execution.readInbox(),
+    () => {
+      // It may wait, or be in other hands.
+      execution.wake();
+      return execution.readInbox();
+    },
     (error) => {
       if (!execution.waits.close(call.key)) return;
       const value = encodeError(execution.codec, error instanceof Error ? error : new Error(wordsOf(error)));

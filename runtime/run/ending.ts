@@ -11,6 +11,8 @@ export type Ending =
   | { status: "completed"; output: string }
   | { status: "failed"; error: unknown }
   | { status: "cancelled" }
+  /** The run waits, and has left memory. */
+  | { status: "dormant" }
   /** The run goes on elsewhere, or later: this process only stopped driving it. */
   | { status: "left"; error: Error };
 

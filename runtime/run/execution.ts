@@ -18,7 +18,7 @@ import type { ModuleTable, Place } from "../scope/module-table.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
-import type { Message, ParentCall, RunChange, Store } from "../stores/store.js";
+import type { ParentCall, RunChange, Store } from "../stores/store.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
@@ -65,6 +65,8 @@ export interface Children {
   start(request: ChildRequest, again: boolean): Promise<void>;
   /** How a child has ended; undefined while it has not. */
   outcome(id: string): Promise<Answer | undefined>;
+  /** Whether a child goes on in this process at the moment: then its parent has something under way. */
+  isBusy(id: string): boolean;
 }
 
 export interface ExecutionOptions {
@@ -132,6 +134,8 @@ export class Execution implements RunScope {
   private readonly unseenFailures: Set<string>;
   /** Durable outcomes that wait for their turn, in journal order. */
   private readonly ready: Array<{ call: Call; outcome: Outcome }> = [];
+  /** How many readings of the inbox are under way. */
+  private reading = 0;
   private scheduled = false;
   private disarm: (() => void) | undefined;
 
@@ -186,6 +190,11 @@ export class Execution implements RunScope {
   /** Whether nothing goes on until an answer or a timer comes, and the store says so. */
   get waiting(): boolean {
     return this.open && this.journal.givenUp && this.wanted.length === 0;
+  }
+
+  /** Whether all that this process holds of the run can be had from its journal again. */
+  get idle(): boolean {
+    return this.waiting && this.inFlight.size === 0 && this.reading === 0;
   }
 
   /** Runs the workflow's function from the top. */
@@ -276,6 +285,12 @@ export class Execution implements RunScope {
     }
   }
 
+  /** Leaves a run that is idle where it is. Its code is not told: it simply does not go on here. */
+  forget(): void {
+    this.close();
+    this.ending({ status: "dormant" });
+  }
+
   // --- what live calls use -----------------------------------------------------------------------------------------
 
   /** A body has started. */
@@ -316,14 +331,16 @@ export class Execution implements RunScope {
   /** Takes answers out of the run's inbox for the waits that are open. */
   async readInbox(): Promise<void> {
     if (!this.open || this.waits.open.size === 0) return;
-    let messages: Message[];
+    this.reading++;
     try {
-      messages = await this.options.store.inbox(this.id);
+      const messages = await this.options.store.inbox(this.id);
+      // The inbox was read across a pause of this code: only now is it certain which waits are open.
+      await takeMessages(this, messages);
     } catch (error) {
-      return this.broken(error);
+      this.broken(error);
+    } finally {
+      this.reading--;
     }
-    // The inbox was read across a pause of this code: only now is it certain which waits are open.
-    await takeMessages(this, messages);
   }
 
   /** Writes what a message does to a wait. */
@@ -433,16 +450,23 @@ export class Execution implements RunScope {
       if (this.refused) void this.finish();
       else if (this.phase === "failing") return;
       else if (this.wanted.length > 0) this.heldBack();
-      else this.pause();
+      else if (!this.childrenAreBusy()) this.pause();
     } else if (this.phase === "failing" || (this.phase === "returning" && this.wanted.length === 0)) {
       void this.finish();
     } else if (this.replay.peek() !== undefined || this.wanted.length > 0) {
       this.heldBack();
+    } else if (this.childrenAreBusy()) {
+      // The child's end comes as a message, and its pause wakes this run.
     } else if (this.waits.open.size > 0 || this.sleepsLong()) {
       this.pause();
     } else if (this.waits.timers === 0) {
       this.arm(this.options.stallAfter, () => this.stall());
     }
+  }
+
+  private childrenAreBusy(): boolean {
+    const { children } = this.options;
+    return [...this.waits.open.values()].some(({ details }) => details?.child && children.isBusy(details.child));
   }
 
   /** Whether it is worth while to give the run up until the next timer is due. */

@@ -58,7 +58,9 @@ afterEach(async () => {
 
 /** What an app does by itself every ten seconds. */
 function beat(app: Stepmark): Promise<void> {
-  return (app as unknown as { ownership: { noticeTakeovers(): Promise<void> } }).ownership.noticeTakeovers();
+  return (
+    app as unknown as { driver: { ownership: { noticeTakeovers(): Promise<void> } } }
+  ).driver.ownership.noticeTakeovers();
 }
 
 async function open(): Promise<void> {

@@ -74,6 +74,24 @@ describe("a child run", () => {
     expect(bodies.labels).toEqual([]);
   });
 
+  it("that is busy in this process keeps its parent running: nothing is written of a pause", async () => {
+    const store = memoryStore();
+    const statuses: string[] = [];
+    const append = store.append.bind(store);
+    store.append = (run, fence, entries, change) => {
+      if (run === id && change?.status) statuses.push(change.status);
+      return append(run, fence, entries, change);
+    };
+    await (await app(store).start(parent, undefined, { id })).result();
+    expect(statuses).toEqual(["completed"]);
+    // One that waits has it wait too.
+    statuses.length = 0;
+    store.delete(id);
+    const run = await app(store).start(waits, undefined, { id });
+    expect((await run.settled()).status).toBe("waiting");
+    expect(statuses).toEqual(["waiting"]);
+  });
+
   it("has the parent wait with it, and go on when it has ended, in whatever process that is", async () => {
     const store = memoryStore();
     const first = app(store);
@@ -141,6 +159,22 @@ describe("how it ends", () => {
       ["grand", "cancelled"],
       ["waits", "cancelled"],
     ]);
+  });
+
+  it("a child that a crash left behind when its parent was cancelled is cancelled when it is taken up", async () => {
+    const store = memoryStore();
+    const first = app(store);
+    await (await first.start(waits, undefined, { id })).settled();
+    await first.shutdown();
+    // As a process leaves it that dies between the two: the parent's end is written, the child's is not.
+    const { fence } = await store
+      .claim(id, { token: "t", host: "h", pid: 1, processStart: "" }, () => true, { now: 0, until: 0 })
+      .then((claim) => (claim.claimed ? claim.run : expect.fail("not claimed")));
+    await store.append(id, fence, [], { status: "cancelled", release: true });
+    const next = app(store);
+    await next.answer("run/waits/asking", "ok", "yes");
+    await expect((await next.resume("run/waits/asking")).result()).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+    expect((await store.read("run/waits/asking"))?.status).toBe("cancelled");
   });
 
   it("a cancelled child is a failure of the call", async () => {

@@ -1,0 +1,72 @@
+/** Answers to open waits and messages to streams, from outside a run. */
+import { checkName } from "../calls/name.js";
+import type { Codec } from "../journal/codec.js";
+import { encoded } from "../journal/encoded.js";
+import { check } from "../run/inbox.js";
+import type { Store } from "../stores/store.js";
+import { answeredAlready, checkAnswer, refusedAnswer, takesNothing } from "./check-answer.js";
+import type { Driver } from "./driver.js";
+import { runInfo } from "./run-info.js";
+
+export interface AnswersOptions {
+  store: Store;
+  codec: Codec;
+  driver: Driver;
+  now(): number;
+}
+
+export class Answers {
+  /** The last answer to each run that is being given. */
+  private readonly answering = new Map<string, Promise<void>>();
+
+  constructor(private readonly options: AnswersOptions) {}
+
+  /** See `Stepmark.answer`. */
+  async answer(id: string, nameOrKey: string, value: unknown): Promise<void> {
+    // One after the other, or two answers to one wait could both find it open.
+    const before = this.answering.get(id) ?? Promise.resolve();
+    const answered = before.catch(() => {}).then(() => this.giveAnswer(id, nameOrKey, value));
+    this.answering.set(id, answered);
+    try {
+      await answered;
+    } finally {
+      if (this.answering.get(id) === answered) this.answering.delete(id);
+    }
+  }
+
+  /** See `Stepmark.send`. */
+  async send(id: string, name: string, value: unknown): Promise<void> {
+    checkName("The name of a stream", name);
+    const { store, codec, driver, now } = this.options;
+    const run = await driver.read(id);
+    const info = runInfo(run, [], codec);
+    if (run.status !== "running" && run.status !== "waiting") throw takesNothing(info);
+    const message = encoded(codec, value, { runId: id });
+    const waits = [...(driver.activeRun(id)?.execution.waits.open.values() ?? [])];
+    const wait = waits.find((each) => each.name === name);
+    const checked = wait?.accept && (await check(message, wait));
+    if (checked?.ok === false) throw refusedAnswer(id, name, info, checked.issues);
+    await store.post(id, { target: name, value: message, at: now() });
+    await driver.news(id);
+  }
+
+  private async giveAnswer(id: string, nameOrKey: string, value: unknown): Promise<void> {
+    const { store, codec, driver, now } = this.options;
+    const run = await driver.read(id);
+    checkName("The name or key of a wait", nameOrKey);
+    const answer = encoded(codec, value, { runId: id });
+    // The inbox first: an answer that is taken out of it meanwhile is then among the entries.
+    const queued = new Set((await store.inbox(id)).map(({ target }) => target));
+    const entries = await store.entries(id);
+    const info = runInfo(run, entries, codec);
+    const { target, once } = checkAnswer(run, nameOrKey, info, entries, queued);
+    // Checked at the door where the wait is at hand, and in any case when the run takes the answer.
+    const wait = driver.activeRun(id)?.execution.waits.open.get(target);
+    const checked = wait?.accept && (await check(answer, wait));
+    if (checked?.ok === false) throw refusedAnswer(id, nameOrKey, info, checked.issues);
+    // Another process may have answered since.
+    const posted = await store.post(id, { target, value: answer, at: now() }, { once });
+    if (posted === undefined) throw answeredAlready(id, nameOrKey, info);
+    await driver.news(id);
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Runs that wait and have left memory: what is kept of them is when they go on by themselves, and who wants to know.
+ * A message that comes through this app, a timer that is due, or the app's taking the run up again wakes them.
+ */
+import type { Clock } from "../clock.js";
+import { RunOwnedError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import type { Codec } from "../journal/codec.js";
+import { ChangingFeed, type EventFeed, EventStream, type Reader } from "./event-stream.js";
+import type { EventOptions, RunEvent } from "./events.js";
+import type { RunSource } from "./run.js";
+import type { RunInfo } from "./run-info.js";
+
+/** How often the store is asked whether another process has gone on with a run that somebody waits for, in milliseconds. */
+const lookInterval = 10_000;
+
+export interface DormantRunsOptions {
+  clock: Clock;
+  codec: Codec;
+  /** Takes a run up again. */
+  wake(id: string): Promise<unknown>;
+  /** What the store tells of a run. */
+  stored(id: string): RunSource & EventFeed;
+  /** Where news of a run come from now. */
+  current(id: string): RunSource & EventFeed;
+  /** Whether another process has had the run since `fence`. */
+  isTaken(id: string, fence: number): Promise<boolean>;
+  /** Told of runs that could not be taken up, if nobody waits for them. */
+  onError(error: unknown): void;
+}
+
+/** Somebody who waits until a run is no longer dormant. */
+interface Waiter {
+  over(): void;
+  /** It could not be taken up. */
+  fail(error: unknown): void;
+}
+
+export class DormantRuns {
+  private readonly runs = new Map<string, DormantRun>();
+  private arranging = false;
+  private cancelAlarm: (() => void) | undefined;
+  private cancelLook: (() => void) | undefined;
+
+  constructor(private readonly options: DormantRunsOptions) {}
+
+  /**
+   * @param fence the last ownership under which this process had the run
+   * @param due when the run goes on by itself, in milliseconds since the epoch
+   */
+  add(id: string, fence: number, due: number | undefined): void {
+    this.runs.set(id, new DormantRun(id, fence, due, this.options, () => this.arrange()));
+    this.arrange();
+  }
+
+  get(id: string): (RunSource & EventFeed) | undefined {
+    return this.runs.get(id);
+  }
+
+  /** The run was taken up, here or elsewhere, or has come to its end. */
+  remove(id: string): void {
+    const run = this.runs.get(id);
+    if (run === undefined) return;
+    this.runs.delete(id);
+    for (const waiter of run.waiters) waiter.over();
+    this.arrange();
+  }
+
+  clear(): void {
+    for (const id of [...this.runs.keys()]) this.remove(id);
+  }
+
+  /** Takes a run up again, if it is dormant. */
+  async wake(id: string): Promise<void> {
+    const run = this.runs.get(id);
+    if (run === undefined) return;
+    try {
+      await this.options.wake(id);
+      this.remove(id);
+    } catch (error) {
+      // Whoever has it now goes on with it.
+      if (isA(error, RunOwnedError)) return this.remove(id);
+      this.runs.delete(id);
+      if (run.waiters.size === 0) this.options.onError(error);
+      for (const waiter of run.waiters) waiter.fail(error);
+    }
+  }
+
+  /** Sets the clock anew for the runs that there are, once for all that changes now. */
+  private arrange(): void {
+    if (this.arranging) return;
+    this.arranging = true;
+    queueMicrotask(() => {
+      this.arranging = false;
+      this.setAlarm([...this.runs.values()].filter(({ due }) => due !== undefined));
+      this.setLook();
+    });
+  }
+
+  /** The alarm keeps the process alive only for somebody who waits. */
+  private setAlarm(timed: readonly DormantRun[]): void {
+    const { clock } = this.options;
+    this.cancelAlarm?.();
+    this.cancelAlarm = undefined;
+    if (timed.length === 0) return;
+    const next = timed.reduce((least, { due }) => Math.min(least, due!), Number.POSITIVE_INFINITY);
+    const isAwaited = timed.some(({ waiters }) => waiters.size > 0);
+    this.cancelAlarm = clock.after(Math.max(0, next - clock.now()), () => void this.wakeDue(), !isAwaited);
+  }
+
+  private async wakeDue(): Promise<void> {
+    const now = this.options.clock.now();
+    // One after the other: they may be many.
+    for (const { id, due } of [...this.runs.values()]) if (due !== undefined && due <= now) await this.wake(id);
+    this.arrange();
+  }
+
+  private setLook(): void {
+    if ([...this.runs.values()].some(({ waiters }) => waiters.size > 0)) {
+      this.cancelLook ??= this.options.clock.after(lookInterval, () => void this.look(), true);
+    } else {
+      this.cancelLook?.();
+      this.cancelLook = undefined;
+    }
+  }
+
+  private async look(): Promise<void> {
+    this.cancelLook = undefined;
+    for (const { id, fence, waiters } of [...this.runs.values()]) {
+      // A store that fails is found out by whoever needs it.
+      if (waiters.size > 0 && (await this.options.isTaken(id, fence).catch(() => false))) this.remove(id);
+    }
+    this.arrange();
+  }
+}
+
+class DormantRun implements RunSource, EventFeed {
+  readonly waiters = new Set<Waiter>();
+  /** Listeners: those that wait until the run goes on, and those that the store has more for. */
+  private readonly parked = new WeakMap<Reader, Waiter>();
+  private readonly behind = new WeakMap<Reader, EventFeed>();
+
+  constructor(
+    readonly id: string,
+    readonly fence: number,
+    readonly due: number | undefined,
+    private readonly options: DormantRunsOptions,
+    private readonly changed: () => void,
+  ) {}
+
+  result(): Promise<unknown> {
+    const { current } = this.options;
+    return new Promise((resolve, reject) =>
+      this.wait({ over: () => resolve(current(this.id).result()), fail: (error) => reject(error) }),
+    );
+  }
+
+  settled(): Promise<RunInfo> {
+    return this.options.stored(this.id).settled();
+  }
+
+  events(options?: EventOptions): AsyncIterableIterator<RunEvent, undefined> {
+    const feed = new ChangingFeed(() => this.options.current(this.id));
+    return new EventStream(this.id, this.options.codec, feed, options);
+  }
+
+  request(reader: Reader): void {
+    this.behind.delete(reader);
+    // Whoever has been told that the run waits has had all there is.
+    if (!reader.toldWaiting) {
+      const feed = this.options.stored(this.id);
+      this.behind.set(reader, feed);
+      return feed.request(reader);
+    }
+    const waiter: Waiter = { over: () => reader.retry(), fail: (error) => reader.fail(error) };
+    this.parked.set(reader, waiter);
+    this.wait(waiter);
+  }
+
+  withdraw(reader: Reader): void {
+    this.behind.get(reader)?.withdraw(reader);
+    this.waiters.delete(this.parked.get(reader)!);
+    this.changed();
+  }
+
+  private wait(waiter: Waiter): void {
+    this.waiters.add(waiter);
+    this.changed();
+  }
+}

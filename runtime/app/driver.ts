@@ -1,0 +1,344 @@
+/** Takes runs up, drives them in this process, and lets go of them. */
+
+import { isKeepable } from "../calls/name.js";
+import type { AnyWorkflow } from "../calls/workflow.js";
+import type { Clock } from "../clock.js";
+import {
+  DuplicateWorkflowError,
+  KeySchemeError,
+  RunNotFoundError,
+  ShutdownError,
+  StoreError,
+  UnknownWorkflowError,
+} from "../errors.js";
+import { isA } from "../journal/careful.js";
+import { checkJournal } from "../journal/check-journal.js";
+import type { Codec } from "../journal/codec.js";
+import type { Entry } from "../journal/entry.js";
+import { Execution } from "../run/execution.js";
+import { arrange, withCauses } from "../run/record.js";
+import { KEY_SCHEME } from "../scope/key.js";
+import type { RunRecord, Store } from "../stores/store.js";
+import { ActiveRun } from "./active-run.js";
+import { ChildRuns } from "./children.js";
+import { decoded } from "./decoded.js";
+import { DormantRuns } from "./dormant-runs.js";
+import type { EventFeed } from "./event-stream.js";
+import { Ownership } from "./ownership.js";
+import { Run, type RunSource } from "./run.js";
+import { type RunInfo, runInfo } from "./run-info.js";
+import { StoredRun } from "./stored-run.js";
+import { Watch } from "./watch.js";
+
+export interface DriverOptions {
+  store: Store;
+  clock: Clock;
+  codec: Codec;
+  /** In milliseconds. */
+  limits: {
+    grace: number;
+    stallAfter: number;
+    drain: number;
+    /** How long a run that waits is kept in memory. */
+    idle: number;
+  };
+  info(id: string): Promise<RunInfo>;
+  /** Told of runs that could not be taken up, if nobody waits for them. */
+  onError(error: unknown): void;
+}
+
+/** How a run that is driven is to be gone on with: see `Stepmark.resume`. */
+export interface DriveOptions {
+  accept?: "edits";
+  divergence?: "continue";
+  retry?: "all";
+}
+
+export class Driver {
+  readonly ownership: Ownership;
+  private readonly workflows = new Map<string, AnyWorkflow>();
+  private readonly active = new Map<string, ActiveRun>();
+  /** Runs that are being claimed. */
+  private readonly driven = new Map<string, Promise<Run<unknown>>>();
+  private readonly dormant: DormantRuns;
+  private readonly children: ChildRuns;
+  private readonly watch: Watch;
+  private readonly stopListening: () => void;
+  private over = false;
+
+  constructor(private readonly options: DriverOptions) {
+    const { store, clock, codec } = options;
+    this.watch = new Watch(store);
+    this.ownership = new Ownership(store, clock, this.active);
+    this.children = new ChildRuns({
+      store,
+      codec,
+      now: () => clock.now(),
+      drive: ({ id, workflow }) => {
+        this.register(workflow);
+        return this.drive(id, {});
+      },
+      isBusy: (id) => this.isBusy(id),
+    });
+    this.dormant = new DormantRuns({
+      clock,
+      codec,
+      wake: (id) => this.drive(id, {}),
+      stored: (id) => this.stored(id),
+      current: (id) => this.source(id),
+      isTaken: async (id, fence) => {
+        const run = await store.read(id);
+        return run?.fence !== fence || run.status !== "waiting";
+      },
+      onError: options.onError,
+    });
+    this.stopListening = store.onPost((id) => void this.news(id));
+  }
+
+  /** @throws DuplicateWorkflowError if another workflow has its name */
+  register(workflow: AnyWorkflow): void {
+    const known = this.workflows.get(workflow.workflowName);
+    if (known !== undefined && known !== workflow) throw new DuplicateWorkflowError(workflow.workflowName);
+    this.workflows.set(workflow.workflowName, workflow);
+  }
+
+  isKnown(workflow: string): boolean {
+    return this.workflows.has(workflow);
+  }
+
+  /** A run that this process drives. */
+  activeRun(id: string): ActiveRun | undefined {
+    return this.active.get(id);
+  }
+
+  /** There is a message for a run: if this process has to do with it, it goes on. */
+  async news(id: string): Promise<void> {
+    const active = this.active.get(id);
+    await (active ? active.execution.readInbox() : this.dormant.wake(id));
+  }
+
+  /** Where news of a run come from: this process, if it has to do with it, else the store. */
+  source(id: string): RunSource & EventFeed {
+    return this.active.get(id) ?? this.dormant.get(id) ?? this.stored(id);
+  }
+
+  /** @throws RunNotFoundError, StoreError */
+  async read(id: string): Promise<RunRecord> {
+    const run = isKeepable(id) ? await this.options.store.read(id) : undefined;
+    if (run === undefined) throw new RunNotFoundError(id);
+    return run;
+  }
+
+  /**
+   * Goes on with a run; calls that come meanwhile get the same.
+   *
+   * @throws RunNotFoundError, RunOwnedError, UnknownWorkflowError, KeySchemeError, DecodeError, StoreError
+   */
+  drive<O>(id: string, options: DriveOptions): Promise<Run<O>> {
+    const active = this.active.get(id);
+    if (active) return Promise.resolve(new Run<O>(id, active));
+    let driven = this.driven.get(id) as Promise<Run<O>> | undefined;
+    if (driven === undefined) {
+      driven = this.take<O>(id, options).finally(() => this.driven.delete(id));
+      this.driven.set(id, driven);
+    }
+    return driven;
+  }
+
+  private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
+    const before = await this.read(id);
+    if (await this.isLeftOver(before)) {
+      await this.cancelStored(id);
+      return new Run<O>(id, this.stored(id));
+    }
+    // What this app cannot go on with is refused before anything is written, be it a claim.
+    const known = this.ownership.isFree(before) ? await this.look(before) : undefined;
+    const run = await this.ownership.claim(id);
+    try {
+      // Deleted and made anew meanwhile, it is another run.
+      const isKnown = known !== undefined && run.createdAt === before.createdAt;
+      return await this.begin(run, isKnown ? known : await this.look(run), options);
+    } catch (error) {
+      this.ownership.leave(id, run.fence);
+      await this.ownership.giveUpLeft();
+      throw error;
+    }
+  }
+
+  /** What a run holds that is to be gone on with. */
+  private async look(run: RunRecord): Promise<{ input: unknown; entries: Entry[] }> {
+    const { id } = run;
+    this.workflowOf(run);
+    const input = decoded(this.options.codec, run.input, { runId: id });
+    const entries = await this.options.store.entries(id);
+    checkJournal(id, entries);
+    return { input, entries };
+  }
+
+  private workflowOf({ id, workflow, scheme }: RunRecord): AnyWorkflow {
+    const found = this.workflows.get(workflow);
+    if (found === undefined) throw new UnknownWorkflowError(workflow, [...this.workflows.keys()], { runId: id });
+    if (scheme === KEY_SCHEME) return found;
+    throw new KeySchemeError(
+      `The run's keys were minted under key scheme ${scheme}; this version replays scheme ${KEY_SCHEME}`,
+      { runId: id },
+    );
+  }
+
+  private async begin<O>(
+    run: RunRecord,
+    { input, entries: known }: { input: unknown; entries: Entry[] },
+    options: DriveOptions,
+  ): Promise<Run<O>> {
+    const { id } = run;
+    const { store, clock, codec, limits } = this.options;
+    // It may have ended since somebody decided to go on with it.
+    if (run.status === "completed" || run.status === "cancelled") {
+      await store.append(id, run.fence, [], { release: true });
+      return new Run<O>(id, this.stored(id));
+    }
+    const workflow = this.workflowOf(run);
+    // Whoever had the run before the claim may have written until then.
+    const entries = [...known, ...(await store.entries(id, known.length))];
+    checkJournal(id, entries);
+    const culprits =
+      options.retry === "all"
+        ? entries.filter(({ state }) => state === "failed").map(({ key }) => key)
+        : (run.culprits ?? []);
+    if (run.status !== "running") {
+      await store.append(id, run.fence, [], {
+        status: "running",
+        output: null,
+        error: null,
+        culprits: null,
+        orphans: null,
+        edited: null,
+      });
+    }
+    if (this.over) throw new ShutdownError(id);
+    const rerun = withCauses(entries, culprits);
+    const record = arrange(entries, rerun);
+    const active = new ActiveRun({
+      id,
+      fence: run.fence,
+      store,
+      codec,
+      lastSeq: record.lastSeq,
+      now: () => clock.now(),
+      readInfo: () => this.options.info(id),
+      afterIdleTime: (callback) => clock.after(limits.idle, callback, true),
+      putAside: () => this.putAside(active),
+      elsewhere: () => this.source(id),
+    });
+    const execution = new Execution({
+      id,
+      workflow: run.workflow,
+      store,
+      codec,
+      clock,
+      ...limits,
+      acceptEdits: options.accept === "edits",
+      continueDivergence: options.divergence === "continue",
+      fence: run.fence,
+      record,
+      rerun,
+      children: this.children,
+      parent: run.parent,
+      reclaim: async (fence) => {
+        active.fence = await this.ownership.reclaim(id, fence);
+        return active.fence;
+      },
+      onEntry: (entry) => active.onEntry(entry),
+      onChange: () => {
+        active.onChange();
+        this.wakeParent(run);
+      },
+    });
+    this.active.set(id, active);
+    active.attach(execution, () => {
+      if (this.active.get(id) === active) this.active.delete(id);
+      this.wakeParent(run);
+    });
+    void execution.ended.then((ending) => {
+      if (ending.status === "left" && isA(ending.error, StoreError)) this.ownership.leave(id, active.fence);
+    });
+    this.ownership.keep();
+    this.dormant.remove(id);
+    execution.begin(workflow.body as (input: unknown) => unknown, input);
+    return new Run<O>(id, active);
+  }
+
+  /** See `Stepmark.cancel`. */
+  async cancel(id: string): Promise<void> {
+    // What is being claimed has to be owned before it can be ended.
+    await this.driven.get(id)?.catch(() => {});
+    const active = this.active.get(id);
+    if (active) await active.execution.cancel();
+    else await this.cancelStored(id);
+    const { store, codec } = this.options;
+    for (const { id: child, status } of runInfo(await this.read(id), await store.entries(id), codec).children)
+      if (status === "open") await this.cancel(child);
+  }
+
+  private async cancelStored(id: string): Promise<void> {
+    const { store, clock } = this.options;
+    const run = await this.read(id);
+    if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
+    const { fence, parent } = await this.ownership.claim(id);
+    const wake = parent && { run: parent.id, target: parent.key, at: clock.now() };
+    await store.append(id, fence, [], { status: "cancelled", ...(wake && { wake }), release: true });
+    this.dormant.remove(id);
+  }
+
+  /** Whether a run was to be cancelled with its parent by a process that died before it came to it. */
+  private async isLeftOver({ status, parent }: RunRecord): Promise<boolean> {
+    if (parent === undefined || (status !== "running" && status !== "waiting")) return false;
+    return (await this.options.store.read(parent.id))?.status === "cancelled";
+  }
+
+  /** The run waits, and has for long: what is needed of it later is in its journal. */
+  private putAside(active: ActiveRun): void {
+    const { id, execution, fence } = active;
+    const due = execution.waits.nextDue;
+    execution.forget();
+    this.active.delete(id);
+    // At once: from now on messages have to find it here.
+    this.dormant.add(id, fence, due);
+  }
+
+  private isBusy(id: string): boolean {
+    const execution = this.active.get(id)?.execution;
+    return execution?.open === true && !execution.waiting && execution.stalled === undefined;
+  }
+
+  /** A run that was begun by another one goes on, pauses or has come to its end: that one may have to pause itself. */
+  private wakeParent({ parent }: RunRecord): void {
+    if (parent !== undefined) this.active.get(parent.id)?.execution.wake();
+  }
+
+  private stored(id: string): StoredRun {
+    const { store, codec, clock } = this.options;
+    return new StoredRun(id, store, codec, this.watch, () => clock.now());
+  }
+
+  /**
+   * Gives all runs up.
+   *
+   * @throws StoreError when all is over, if a run could not be given up
+   */
+  async shutdown(): Promise<void> {
+    this.over = true;
+    this.stopListening();
+    this.ownership.stop();
+    // What is being taken up gives itself up as soon as it owns its run.
+    await Promise.allSettled(this.driven.values());
+    const left = await Promise.allSettled(
+      [...this.active.values()].map(({ id, execution }) => execution.leave(new ShutdownError(id))),
+    );
+    await this.ownership.giveUpLeft();
+    this.watch.close();
+    this.dormant.clear();
+    const failed = left.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+}
