@@ -1,15 +1,35 @@
-/** What a command of `stepmark` is, and how its arguments are read. */
+/** What a command of `stepmark` is. Its words are data: its arguments are read by them, and its help and the shells' completion made of them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import type { Look } from "./look.js";
 
-export interface Command {
-  /** What `stepmark NAME --help` prints. */
+export interface Option {
+  readonly type: "string" | "boolean";
+  readonly multiple?: boolean;
+  readonly default?: string;
+  /** What stands for the value in the help, and says how a shell completes it: `FILE`, `FOLDER`, `RUN`, ... */
+  readonly value?: string;
+  /** The values that it takes; any, if left out. */
+  readonly choices?: readonly string[];
   readonly help: string;
+}
+
+export type Options = Readonly<Record<string, Option>>;
+
+export interface Command<T extends Options = Options> {
+  /** What follows `stepmark`, one line for each form. */
+  readonly usage: readonly string[];
+  /** What it does. Paragraphs are set apart by an empty line; lines that begin with a space stay as they are. */
+  readonly about: string;
+  /** What follows the name, in order: each with its help. Its name says how a shell completes it, as with options. */
+  readonly arguments?: Readonly<Record<string, string>>;
+  readonly options: T;
+  /** What its exit code says, where that is more than 0 and 2. */
+  readonly ends?: string;
   /**
-   * @param args what follows the command's name
-   * @returns the exit code: 0, or 1 where the command has found something wrong
+   * @returns the exit code: 0, or another one as `ends` says
    * @throws UsageError if it cannot make sense of the arguments
    */
-  run(args: readonly string[], output: Output): Promise<number>;
+  run(given: Given<T>, output: Output): Promise<number>;
 }
 
 /** Where a command writes: each call is one line. */
@@ -18,21 +38,48 @@ export interface Output {
   print(line: string): void;
   /** Everything else, to stderr. */
   warn(line: string): void;
+  /** How stdout is written to. */
+  readonly look: Look;
 }
 
 /** The arguments make no sense. The message says what was expected. */
 export class UsageError extends Error {}
 
-type Options = NonNullable<ParseArgsConfig["options"]>;
 type Parsed<T extends Options> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: T; allowPositionals: true; strict: true }>
+  typeof parseArgs<{ args: string[]; options: Writable<T>; allowPositionals: true; strict: true }>
 >;
+type Writable<T> = { -readonly [Name in keyof T]: { -readonly [Field in keyof T[Name]]: T[Name][Field] } };
 
-/** @throws UsageError for an option that does not exist, or one without its value */
-export function readArguments<const T extends Options>(args: readonly string[], options: T): Parsed<T> {
+/** What the user wrote after the command's name. */
+export type Given<T extends Options> = Pick<Parsed<T>, "values" | "positionals">;
+
+/** Gives a command the types of its options. */
+export function command<const T extends Options>(definition: Command<T>): Command<T> {
+  return definition;
+}
+
+/** @throws UsageError for an option that does not exist, one without its value, or with one that it does not take */
+export function readArguments<T extends Options>(args: readonly string[], options: T): Given<T> {
+  const given = parse(args, options);
+  for (const [name, { choices }] of Object.entries(options)) {
+    const values = [(given.values as Record<string, unknown>)[name] ?? []].flat();
+    const wrong = choices && values.find((value) => !choices.includes(value as string));
+    if (wrong !== undefined) throw new UsageError(`--${name} takes ${listed(choices!)}, not ${JSON.stringify(wrong)}`);
+  }
+  return given as Given<T>;
+}
+
+function parse(args: readonly string[], options: Options): { values: object; positionals: string[] } {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    const config = options as NonNullable<ParseArgsConfig["options"]>;
+    return parseArgs({ args: [...args], options: config, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+/** `"a"`, `"b" or "c"`. */
+export function listed(values: readonly string[]): string {
+  const all = values.map((value) => JSON.stringify(value));
+  return all.length < 2 ? all.join() : `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
 }

@@ -9,3 +9,13 @@ export class TransformerOptionsError extends TypeError {
     this.name = "TransformerOptionsError";
   }
 }
+
+/** A lock file that cannot be used. `docs/errors.md` has its section. */
+export class LockFileError extends Error {
+  readonly code = "LOCK_FILE";
+
+  constructor(what: string, cure: string) {
+    super(`${what}. ${cure} [LOCK_FILE]`);
+    this.name = "LockFileError";
+  }
+}

@@ -8,6 +8,8 @@ import { applyPlan } from "./apply-nodes/index.js";
 import { checkCompiler } from "./compiler.js";
 import { diagnoseProgram } from "./diagnose-program.js";
 import { TransformerOptionsError } from "./errors.js";
+import { bornBy } from "./lock/as-born.js";
+import { lockOf } from "./lock/lock-file.js";
 import { absoluteOptions, includes, modulePath, readOptions, type TransformOptions } from "./options.js";
 import { plan } from "./plan/index.js";
 import { mentionsLibrary } from "./plan/library.js";
@@ -68,7 +70,7 @@ export default function stepmarkTransformer(
  */
 export function transformFile(ts: TypeScript, options: TransformOptions = {}): ts.TransformerFactory<ts.SourceFile> {
   checkCompiler(ts);
-  const { include = [], root = ts.sys?.getCurrentDirectory() ?? "" } = readOptions(options);
+  const { include = [], root = ts.sys?.getCurrentDirectory() ?? "", lock } = readOptions(options);
   const isIncluded = includes(include);
   return (context) => {
     const { target } = context.getCompilerOptions();
@@ -80,13 +82,14 @@ export function transformFile(ts: TypeScript, options: TransformOptions = {}): t
     }
     return (file) => {
       const original = ts.getOriginalNode(file) as ts.SourceFile;
+      // Most files of a project end here, so nothing that costs more comes first.
+      if (include.length === 0 && !mentionsLibrary(original.text)) return file;
       const module = modulePath(root, original.fileName);
       const included = isIncluded(module);
-      // Most files of a project end here, so nothing that costs more comes first.
       if (!included && !mentionsLibrary(original.text)) return file;
       // The plugin may be listed twice; the original of its own output is the untransformed file.
       if (hasRoot(ts, file)) return file;
-      const made = plan(ts, original, { path: module, included });
+      const made = plan(ts, original, { path: module, included, born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
       return made === undefined ? file : applyPlan(ts, context, file, made);
     };
   };

@@ -9,11 +9,13 @@ export interface TransformOptions {
   include?: readonly string[];
   /** Folder that module paths are relative to; by default that of the tsconfig. */
   root?: string;
+  /** The lock file, relative to `root`; false for none. By default `stepmark.lock`, if there is one. */
+  lock?: string | false;
   /** How loud the diagnostics are: "warn" by default. */
   diagnostics?: DiagnosticsOption;
 }
 
-const ours = ["include", "root", "diagnostics"];
+const ours = ["include", "root", "lock", "diagnostics"];
 /** What ts-patch and language services put into the same object. */
 const foreign = ["transform", "import", "type", "name", "tsConfig", "resolvePathAliases", "transformProgram"];
 const misplaced = ["after", "afterDeclarations"];
@@ -38,7 +40,7 @@ export function readOptions(config: object, where = "the plugin's entry in tscon
       `Correct ${where}.`,
     );
   }
-  const { include, root } = given;
+  const { include, root, lock } = given;
   if (include !== undefined && !(Array.isArray(include) && include.every((entry) => typeof entry === "string"))) {
     throw new TransformerOptionsError(
       `stepmark/transformer: "include" has to be a list of paths or globs, not ${JSON.stringify(include)}`,
@@ -49,6 +51,12 @@ export function readOptions(config: object, where = "the plugin's entry in tscon
     throw new TransformerOptionsError(
       `stepmark/transformer: "root" has to be a path, not ${JSON.stringify(root)}`,
       "Leave it out for the folder of the tsconfig.",
+    );
+  }
+  if (lock !== undefined && lock !== false && typeof lock !== "string") {
+    throw new TransformerOptionsError(
+      `stepmark/transformer: "lock" has to be a path or false, not ${JSON.stringify(lock)}`,
+      "Leave it out for stepmark.lock.",
     );
   }
   const fault = faultOf(given.diagnostics);
@@ -69,8 +77,13 @@ export function absoluteOptions(program: ts.Program, config: TransformOptions): 
   const { configFilePath } = program.getCompilerOptions();
   const projectFolder =
     typeof configFilePath === "string" ? path.dirname(configFilePath) : program.getCurrentDirectory();
-  const { include, root = ".", diagnostics } = readOptions(config);
-  return { ...(include && { include }), ...(diagnostics && { diagnostics }), root: path.resolve(projectFolder, root) };
+  const { include, root = ".", lock, diagnostics } = readOptions(config);
+  return {
+    ...(include && { include }),
+    ...(diagnostics && { diagnostics }),
+    ...(lock !== undefined && { lock }),
+    root: path.resolve(projectFolder, root),
+  };
 }
 
 /** A file's path as the site table names it: relative to the root, with forward slashes, in one Unicode form. */

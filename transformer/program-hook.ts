@@ -9,6 +9,8 @@
 import { createHash } from "node:crypto";
 import type ts from "typescript";
 import { diagnoseProgram } from "./diagnose-program.js";
+import { lockOf } from "./lock/lock-file.js";
+import { printLine } from "./lock/lock-line.js";
 import { type AbsoluteOptions, includes, modulePath } from "./options.js";
 import { mentionsLibrary } from "./plan/library.js";
 import type { TypeScript } from "./plan/syntax.js";
@@ -59,10 +61,11 @@ const sign = "+stepmark-";
 /** Says in the version of each file that is ours what becomes of it, as far as its text alone does not say that. */
 function stampVersions(
   program: ts.Program,
-  { root, include = [] }: AbsoluteOptions,
+  { root, include = [], lock }: AbsoluteOptions,
   errorsOf: (file: ts.SourceFile) => readonly ts.Diagnostic[],
 ): void {
   const isIncluded = includes(include);
+  const locked = lockOf(root, lock);
   for (const file of program.getSourceFiles() as readonly (ts.SourceFile & { version?: string })[]) {
     if (file.version === undefined || file.isDeclarationFile) continue;
     const [own] = file.version.split(sign);
@@ -71,7 +74,7 @@ function stampVersions(
     if (!included && !mentionsLibrary(file.text)) file.version = own!;
     else {
       const errors = errorsOf(file).map(({ code, start }) => [code, start]);
-      file.version = `${own}${sign}${digest([version(), module, included, errors])}`;
+      file.version = `${own}${sign}${digest([version(), module, included, errors, locked?.of(module).map(printLine)])}`;
     }
   }
 }

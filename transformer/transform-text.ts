@@ -4,6 +4,8 @@ import ts from "typescript";
 import type { Row } from "../runtime/scope/site-table.js";
 import { applyPlanToText } from "./apply-text/index.js";
 import { type Diagnostic, type DiagnosticsOption, diagnose, diagnoseBarrel } from "./diagnostics/index.js";
+import { bornBy } from "./lock/as-born.js";
+import { lockOf } from "./lock/lock-file.js";
 import { includes, modulePath, readOptions } from "./options.js";
 import { analyse } from "./plan/analysis.js";
 import { planAnalysed } from "./plan/index.js";
@@ -25,6 +27,8 @@ export interface TransformTextOptions {
   readonly root?: string;
   /** Files to transform although they do not import the library: globs, or folders and files, relative to `root`. */
   readonly include?: readonly string[];
+  /** The lock file, relative to `root`; false for none. By default `stepmark.lock`, if there is one. */
+  readonly lock?: string | false;
   /** How loud the diagnostics are: "warn" by default. */
   readonly diagnostics?: DiagnosticsOption;
 }
@@ -46,11 +50,11 @@ export interface TransformedText {
  * @returns undefined if the text is left alone: it neither imports the library nor is included, holds nothing to do, has
  *   been transformed before, or has syntax errors, which the tool that compiles it will report; if there are diagnostics
  *   all the same, they come with the text as it is
- * @throws TypeError for an unknown option
+ * @throws TypeError for an unknown option; LockFileError
  */
 export function transformText(code: string, options: TransformTextOptions): TransformedText | undefined {
   const { file, ...rest } = options;
-  const { include = [], root = process.cwd(), diagnostics } = readOptions(rest);
+  const { include = [], root = process.cwd(), diagnostics, lock } = readOptions(rest);
   const module = modulePath(root, file);
   const included = includes(include)(module);
   if (!included && !mentionsLibrary(code)) return undefined;
@@ -60,7 +64,7 @@ export function transformText(code: string, options: TransformTextOptions): Tran
   const found = analysis
     ? diagnose(analysis, { diagnostics, file })
     : diagnoseBarrel(ts, source, { diagnostics, file });
-  const made = analysis && planAnalysed(analysis, module);
+  const made = analysis && planAnalysed(analysis, { path: module, born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
   if (made === undefined && found.length === 0) return undefined;
   const text = made === undefined ? new MagicString(code) : applyPlanToText(ts, source, made);
   return {

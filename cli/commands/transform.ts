@@ -1,41 +1,35 @@
 /** `stepmark transform`: a folder of sources becomes a folder of transformed sources, for tools that have no hook. */
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { type HostTransform, hostTransform, scriptId } from "../../transformer/hosts/host-transform.js";
 import { readProject } from "../../transformer/hosts/node/project-options.js";
 import { type Diagnostic, formatDiagnostic } from "../../transformer/transform-text.js";
-import { type Command, readArguments, UsageError } from "../command.js";
+import { command, UsageError } from "../command.js";
+import { filesBelow, isWithin } from "../script-files.js";
 
-export const transform: Command = {
-  help: `Usage: stepmark transform FOLDER --out FOLDER [--include GLOB]... [--root FOLDER]
-
-Writes every file of a folder into another, in the same layout: transformed where it holds steps (with a
-source map beside it), copied otherwise. Types stay, and are not to be checked again: compile the result with a
-tool that only erases them, \`tsc --noCheck\` for instance.
-node_modules, and files and folders whose names start with a dot, are left out.
-
-  --out FOLDER      where to; it may not hold the sources
-  --include GLOB    also transform these files, which do not import stepmark; relative to the root
-  --root FOLDER     what module paths are relative to; by default the folder of the nearest package.json,
-                    whose field "stepmark" may hold include and root as well
-
-Ends with 1 if the code has errors, and with 2 if the command line has.`,
-  async run(args, { print, warn }) {
-    const { values, positionals } = readArguments(args, {
-      out: { type: "string" },
-      include: { type: "string", multiple: true },
-      root: { type: "string" },
-    });
+export const transform = command({
+  usage: ["transform FOLDER --out FOLDER [--include GLOB]... [--root FOLDER]"],
+  about: `Writes every file of a folder into another, in the same layout: transformed where it holds steps (with a source map beside
+it), copied otherwise. Types stay, and are not to be checked again: compile the result with a tool that only erases them,
+\`tsc --noCheck\` for instance. node_modules, and files and folders whose names start with a dot, are left out.`,
+  arguments: { FOLDER: "the sources" },
+  options: {
+    out: { type: "string", value: "FOLDER", help: "where to; it may not hold the sources" },
+    include: {
+      type: "string",
+      multiple: true,
+      value: "GLOB",
+      help: "also transform these files, which do not import stepmark; relative to the root",
+    },
+    root: {
+      type: "string",
+      value: "FOLDER",
+      help: 'what module paths are relative to; by default the folder of the nearest package.json, whose field "stepmark" may hold include and root as well',
+    },
+  },
+  ends: "Ends with 1 if the code has errors.",
+  async run({ values, positionals }, { print, warn }) {
     const [from] = positionals;
     if (from === undefined || positionals.length > 1) throw new UsageError("one folder has to be named");
     if (values.out === undefined) throw new UsageError("--out has to say where to write");
@@ -53,13 +47,13 @@ Ends with 1 if the code has errors, and with 2 if the command line has.`,
       transform: hostTransform(given, folder, where),
       report: (diagnostic) => warn(formatDiagnostic(diagnostic)),
     };
-    const files = filesOf(source, real(out));
+    const files = filesBelow(source, real(out));
     const results = files.map((file) => write(path.join(source, file), path.join(out, file), writing));
     const count = (wanted: Result): number => results.filter((result) => result === wanted).length;
     print(`${files.length} files from ${from} to ${values.out}, ${count("transformed") + count("faulty")} transformed`);
     return count("faulty") > 0 ? 1 : 0;
   },
-};
+});
 
 interface Writing {
   transform: HostTransform;
@@ -95,22 +89,6 @@ function withMap(code: string, to: string): string {
   return `${code.replace(/\n?$/, "\n")}//# sourceMappingURL=${encodeURIComponent(path.basename(to))}.map\n`;
 }
 
-/** Paths of the files, relative to the folder. Links count as what they lead to, unless that is a folder around. */
-function filesOf(folder: string, without: string, below = ""): string[] {
-  const at = path.join(folder, below);
-  if (at === without) return [];
-  const files: string[] = [];
-  for (const entry of readdirSync(at, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (entry.name === "node_modules" || entry.name.startsWith(".")) continue;
-    const file = path.join(below, entry.name);
-    const target = path.join(folder, file);
-    if (!statSync(target).isDirectory()) files.push(file);
-    else if (!entry.isSymbolicLink() || !isWithin(at, realpathSync(target)))
-      files.push(...filesOf(folder, without, file));
-  }
-  return files;
-}
-
 function existing(folder: string): string {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`there is no folder ${folder}`);
   return realpathSync(folder);
@@ -121,9 +99,4 @@ function real(file: string): string {
   if (existsSync(file)) return realpathSync(file);
   const above = path.dirname(file);
   return above === file ? file : path.join(real(above), path.basename(file));
-}
-
-function isWithin(file: string, folder: string): boolean {
-  const relative = path.relative(folder, file);
-  return relative === "" || !(relative === ".." || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative));
 }

@@ -9,13 +9,14 @@ import {
 import { shown } from "../journal/careful.js";
 import type { SiteRecord } from "../journal/entry.js";
 import type { Execution } from "../run/execution.js";
-import { extendChain } from "../scope/chain.js";
-import { bound, escapePart, pathSuffix } from "../scope/key.js";
+import { bound, escapePart } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import {
   type ClosureEntry,
+  chainOf,
   currentScope,
   type Frame,
+  keyOf,
   type OutsideFrame,
   type Scope,
   type Site,
@@ -71,12 +72,12 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
   }
   const key =
     explicitKey === undefined
-      ? bound(`${frame.key}/${place.segment}${pathSuffix(at.path)}`)
+      ? bound(keyOf(frame, place, at.path))
       : keyed(frame, escapePart(baseAnchor(place.anchor)), explicitKey, place.at);
   return {
     execution: frame.run as Execution,
     key,
-    chain: explicitKey === undefined ? extendChain(frame.chain, place, frame.run.whereabouts(frame.module, place)) : "",
+    chain: explicitKey === undefined ? chainOf(frame, place) : "",
     within: frame.within,
     entry: explicitKey === undefined ? frame.entry : undefined,
     record: siteRecord(frame.module, place),
@@ -131,6 +132,8 @@ function siteRecord(module: ModuleTable, place: Place): SiteRecord {
     anchor: place.anchor,
     line: place.line,
     text: place.text,
+    ...(place.own !== undefined && { own: place.own }),
+    ...(place.tag !== undefined && { tag: place.tag }),
   };
 }
 

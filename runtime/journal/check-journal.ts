@@ -15,6 +15,7 @@ const states: Readonly<Record<EntryKind, readonly EntryState[]>> = {
   value: ["done"],
   publish: ["done"],
   child: ["open", "done", "failed"],
+  changed: ["done"],
 };
 
 /**
@@ -49,6 +50,7 @@ function faultOf({ key, kind, state, value, name, due, child }: Entry): string |
   if ((state === "done" || state === "failed") && typeof value !== "string") return "has no outcome";
   if (kind === "wait" && typeof name !== "string") return "is a wait without a name";
   if (kind === "publish" && typeof name !== "string") return "is published without a name";
+  if (kind === "changed" && typeof name !== "string") return "is of a change without an id";
   if (kind === "child" && typeof child !== "string") return "is of a child run without an id";
   if (kind === "timer" && typeof due !== "number") return "is a timer without a time";
   return undefined;

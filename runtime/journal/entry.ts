@@ -1,7 +1,7 @@
 /** The journal's vocabulary: what a run's append-only record consists of. Plain, JSON-representable data. */
 
 /** What sort of call an entry belongs to. */
-export type EntryKind = "step" | "wait" | "timer" | "value" | "publish" | "child";
+export type EntryKind = "step" | "wait" | "timer" | "value" | "publish" | "child" | "changed";
 
 /**
  * What an entry says of its call.
@@ -30,6 +30,20 @@ export interface SiteRecord {
   line: number;
   /** Fingerprint of the call's text. */
   text: string;
+  /** What tells it apart from calls of the same text in its function, if there were some. */
+  own?: string;
+  /** The call's name in the lock file. */
+  tag?: string;
+}
+
+/** Whether a lock file says that two sites are one call. */
+export function isTheSame(then: SiteRecord | undefined, now: SiteRecord | undefined): boolean {
+  return then?.tag !== undefined && then.tag === now?.tag;
+}
+
+/** Whether a lock file says that two sites are two calls. */
+export function isAnother(then: SiteRecord | undefined, now: SiteRecord | undefined): boolean {
+  return then?.tag !== undefined && now?.tag !== undefined && then.tag !== now.tag;
 }
 
 /** One entry of a run's journal. */
@@ -53,7 +67,7 @@ export interface Entry {
   caller?: string;
   /** Keys of recorded failures that this failure holds (as itself, in `cause` or in `errors`). */
   causes?: string[];
-  /** Name of a wait or of what is published. */
+  /** Name of a wait or of what is published, id of a change. */
   name?: string;
   /** When a timer is due, or a wait times out, in milliseconds since the epoch. */
   due?: number;
@@ -61,6 +75,11 @@ export interface Entry {
   timedOut?: true;
   /** Id of a child run. */
   child?: string;
+  /**
+   * Of `changed`: it was asked in the midst of a replay. The entry stands behind what it came before, so it has no turn in the
+   * order of delivery: whoever asks has the answer at once.
+   */
+  late?: true;
   /** 1 for the first attempt. */
   attempt: number;
   /** Milliseconds since the epoch. */
@@ -70,6 +89,10 @@ export interface Entry {
   modules?: Array<
     [path: string, text: string, sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>]
   >;
+  /** On the first entry of each process that traces the run: what the next one's trace refers to; see `telemetry/telemetry.ts`. */
+  trace?: string;
+  /** Name of the process that wrote this entry and those that follow, on each that another process wrote than the one before. */
+  process?: string;
   /** Version of the entry and its value, if it is not 1; see `check-journal.ts`. */
   format?: number;
   /** On a run's first entry: the workflow function's module and container, joined by `#`. */

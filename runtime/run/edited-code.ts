@@ -2,6 +2,8 @@
  * A record and the code that replays it, which may have been edited since: what the edits may have done to recorded
  * calls that nobody has asked for. None of them may be done a second time in silence.
  */
+import { isAnother, isTheSame, type SiteRecord } from "../journal/entry.js";
+import { changedTwins, isOnGoneWay, isSameTag, tagsOf, textOf } from "../scope/chain.js";
 import type { ModuleTable } from "../scope/module-table.js";
 import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
 import type { Call } from "./call.js";
@@ -44,11 +46,13 @@ export class EditedCode {
   /** Whether the edits may have put a call to where another one stood when its record was made. */
   isShifted({ site, args, chain }: Call, recorded: RecordedCall): boolean {
     if (chain === "" || site === undefined || recorded.site === undefined || !this.changedSince(recorded)) return false;
-    // Equal texts with equal arguments ask for the same, unless there is nothing that could tell them apart.
-    if (site.text === recorded.site.text && args !== "") return false;
     const then = this.sitesThen(recorded.build);
     if (then.size === 0) return false;
     const now = this.sitesNow();
+    if (changedTwins(recorded.chain, chain).some(([before, after]) => now.has(before) || then.has(after))) return true;
+    // Equal texts with equal arguments ask for the same, unless there is nothing that could tell them apart.
+    if (textOf(site) === textOf(recorded.site) && args !== "") return false;
+    if (isTheSame(recorded.site, site)) return false;
     const before = standingOf(this.replay.record.root, recorded.site);
     const after = standingOf(this.present.root, site);
     const question = JSON.stringify([before, after]);
@@ -82,12 +86,25 @@ export class EditedCode {
 
   /** Those of the calls that this build has no way to. */
   retired(calls: readonly RecordedCall[]): RecordedCall[] {
+    const known = new Set([...this.modules.values()].flatMap(({ retired }) => retired));
+    const build = this.buildNow();
     const then = this.replay.record.root;
-    // Where the workflow has moved to another file, what is left in the old one is an old build, unless it takes part.
-    const left = rootModule(then) === rootModule(this.present.root) ? undefined : rootModule(then);
-    const modules = [...this.modules.values()].filter(({ path }) => path !== left || this.present.paths.has(path));
-    const build = new Build(this.present.root, modules);
-    return calls.filter(({ site, chain }) => site !== undefined && !build.reaches(site, chain, then));
+    return calls.filter(({ site, chain }) => {
+      if (site === undefined || (site.tag !== undefined && known.has(site.tag))) return false;
+      return !build.reaches(site, chain, then) && !isOnGoneWay(chain, known);
+    });
+  }
+
+  private buildNow(): Build {
+    const { root, modules: before } = this.replay.record;
+    // Where the workflow has moved to another file, what is left as it was is an old build, unless it takes part.
+    const left = rootModule(root) === rootModule(this.present.root) ? undefined : rootModule(root);
+    const isLeft = ({ path, text }: ModuleTable): boolean =>
+      path === left && text === before.get(path) && !this.present.paths.has(path);
+    return new Build(
+      this.present.root,
+      [...this.modules.values()].filter((module) => !isLeft(module)),
+    );
   }
 
   /** When a body wants to start for the first time: the unasked calls of other builds that this one has no way to. */
@@ -109,9 +126,24 @@ export class EditedCode {
     return undefined;
   }
 
+  /** Whether the lock file says what became of a recorded call: where it stands, or that it is gone; and not at `site`. */
+  private isAccountedFor({ site, chain }: RecordedCall, now: SiteRecord): boolean {
+    const { tag } = site!;
+    if (tag === undefined) return false;
+    const hasPlace = [...this.modules.values()].some(({ places }) => places.some((place) => place.tag === tag));
+    if (!hasPlace) return isAnother(site, now);
+    // Of a call that is no longer led to, the place says nothing.
+    return this.buildNow().reaches(site!, chain, this.replay.record.root);
+  }
+
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
-    if (kind !== "step" || site === undefined || recorded.site === undefined || chain === "") return false;
+    if (site === undefined || recorded.site === undefined || chain === "") return false;
     if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
+    const tags = tagsOf(chain);
+    const tagsThen = tagsOf(recorded.chain);
+    if (tags !== undefined && tagsThen?.length === tags.length)
+      return tags.every((tag, level) => isSameTag(tag, tagsThen[level]!));
+    if (!isTheSame(recorded.site, site) && this.isAccountedFor(recorded, site)) return false;
     // With its text a call may have moved to another function.
     if (recorded.site.text === site.text) return true;
     return isSameSite(recorded.site, this.replay.record.root, site, this.present.root);

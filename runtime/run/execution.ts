@@ -19,7 +19,9 @@ import { outsideRuns } from "../scope/outside.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { ParentCall, RunChange, Store } from "../stores/store.js";
+import type { RunTrace } from "../telemetry/telemetry.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
+import { type ChangeRequest, Changes } from "./changes.js";
 import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
 import { conclude, type Ending, type Result } from "./ending.js";
@@ -69,6 +71,14 @@ export interface Children {
   isBusy(id: string): boolean;
 }
 
+/** What takes the place of live calls, where a run is only gone through. */
+export interface Instead {
+  /** Gets the calls that would start now. */
+  start(calls: readonly Call[]): void;
+  /** As `stallAfter`, asked each time. */
+  patience(): number;
+}
+
 export interface ExecutionOptions {
   id: string;
   workflow: string;
@@ -94,6 +104,10 @@ export interface ExecutionOptions {
   parent: ParentCall | undefined;
   /** Takes ownership again after a pause; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
+  /** By default calls are live. */
+  instead?: Instead;
+  /** By default nobody is told. */
+  trace?: RunTrace | undefined;
   /** Called with each durable entry, in journal order. */
   onEntry(entry: Entry): void;
   /** Called whenever `phase`, `waiting` or `stalled` changed. */
@@ -119,12 +133,15 @@ export class Execution implements RunScope {
   private ending!: (ending: Ending) => void;
   private result: Result | undefined;
   /** Whether it is the runtime that ended the run. */
-  private refused = false;
+  refused = false;
   private readonly replay: Replay;
   private readonly present: PresentCode;
   private readonly code: EditedCode;
   private readonly journal: JournalWriter;
   private readonly nested: NestedCalls;
+  private readonly changes: Changes;
+  /** What the next entry is to say of the trace. */
+  private untold: string | undefined;
   private readonly claimed = new Set<string>();
   /** Calls that the record does not answer and that have not started. */
   private wanted: Call[] = [];
@@ -145,8 +162,11 @@ export class Execution implements RunScope {
     this.present = new PresentCode(record);
     this.code = new EditedCode(this.replay, this.present, state.modules);
     this.nested = new NestedCalls(this.replay);
-    this.journal = new JournalWriter({ id, store, lastSeq: record.lastSeq, fence, reclaim });
+    this.changes = new Changes(this.replay, this.code, this.present, (within) => this.accepts(within));
+    const { lastSeq, process: lastProcess } = record;
+    this.journal = new JournalWriter({ id, store, lastSeq, lastProcess, fence, reclaim });
     this.unseenFailures = new Set(rerun);
+    this.untold = options.trace?.id;
     this.ended = new Promise((resolve) => {
       this.ending = resolve;
     });
@@ -162,6 +182,11 @@ export class Execution implements RunScope {
     return escapePart(this.options.workflow);
   }
 
+  /** Where the workflow's own function stands, once it has begun: see `rootOf`. */
+  get root(): string | undefined {
+    return this.present.root;
+  }
+
   get id(): string {
     return this.options.id;
   }
@@ -172,6 +197,10 @@ export class Execution implements RunScope {
 
   get codec(): Codec {
     return this.options.codec;
+  }
+
+  get trace(): RunTrace | undefined {
+    return this.options.trace;
   }
 
   get children(): Children {
@@ -201,7 +230,9 @@ export class Execution implements RunScope {
   begin(fn: (input: unknown) => unknown, input: unknown): void {
     state.liveRuns++;
     const body = new WorkflowBody(this, escapePart(this.options.workflow), "", null, null);
-    const finished = inMark(body, async () => fn(input));
+    const start = (): Promise<unknown> => inMark(body, async () => fn(input));
+    const { trace } = this.options;
+    const finished = trace === undefined ? start() : trace.within(start);
     finished.then(
       (value) => this.settle({ ok: true, value }),
       (error) => this.settle({ ok: false, error }),
@@ -242,6 +273,19 @@ export class Execution implements RunScope {
     } else this.wanted.push(call);
     this.wake();
     return call.promise;
+  }
+
+  /** Takes a call of `changed`. */
+  askChanged(request: ChangeRequest): Promise<unknown> {
+    if (!this.accepts(request.within)) return new Promise(() => {});
+    const { promise, first } = this.changes.ask(request);
+    if (first?.late) {
+      const details = { name: request.id, value: this.codec.encode(false), within: request.within?.key };
+      this.save(first.call, { ...details, state: "done", late: true }, () => {});
+    } else if (first?.call.recorded) this.replay.ask(first.call);
+    else if (first !== undefined) this.wanted.push(first.call);
+    this.wake();
+    return promise;
   }
 
   /** Ends the run with an error that no code of the workflow can catch. */
@@ -305,6 +349,7 @@ export class Execution implements RunScope {
     this.save(call, { ...details, state: outcome.state, value: outcome.value, causes }, () => {
       this.inFlight.delete(call.key);
       if (outcome.state === "done") this.nested.over(call.key);
+      if (outcome.state === "done" && this.isRerun(call.key)) this.replay.mend(call.key);
       if (outcome.state === "failed") this.unseenFailures.add(call.key);
       else this.unseenFailures.delete(call.key);
       this.ready.push({ call, outcome });
@@ -340,6 +385,7 @@ export class Execution implements RunScope {
       this.broken(error);
     } finally {
       this.reading--;
+      this.schedule();
     }
   }
 
@@ -390,9 +436,13 @@ export class Execution implements RunScope {
     if (this.mayStart() && this.owns()) {
       const calls = this.wanted;
       this.wanted = [];
-      for (const call of calls) {
-        this.nested.started(call);
-        call.start(this, call);
+      const { instead } = this.options;
+      instead?.start(calls);
+      if (instead === undefined) {
+        for (const call of calls) {
+          this.nested.started(call);
+          call.start(this, call);
+        }
       }
     }
     if (this.replay.peek() === undefined || this.phase !== "running") {
@@ -411,7 +461,8 @@ export class Execution implements RunScope {
    */
   private mayStart(): boolean {
     if (this.wanted.length === 0) return false;
-    if (this.phase === "failing") this.wanted = this.wanted.filter((call) => this.inFlightBody(call.within));
+    if (this.phase === "failing")
+      this.wanted = this.wanted.filter(({ kind, within }) => kind === "changed" || this.inFlightBody(within));
     if (this.refused) return false;
     if (this.phase === "returning") return !this.isInDoubt();
     return this.phase !== "running" || !(this.replay.unfinished || this.isInDoubt());
@@ -429,7 +480,8 @@ export class Execution implements RunScope {
 
   private deliver(asked: Call, outcome: Outcome): void {
     const call = latest(asked);
-    if (this.phase !== "running" && !this.inFlightBody(call.within)) return;
+    // What is told of a change is for whoever asks, be it a body that is in flight.
+    if (this.phase !== "running" && call.kind !== "changed" && !this.inFlightBody(call.within)) return;
     let value: unknown;
     try {
       value = this.codec.decode(outcome.value);
@@ -445,6 +497,8 @@ export class Execution implements RunScope {
   /** There is nothing to deliver and nothing to start: what does the run wait for? */
   private rest(): void {
     if (this.journal.pending > 0 || this.scheduled || this.disarm || this.ready.length > 0) return;
+    // There may be an answer to go on with; a workflow that has ended needs none.
+    if (this.reading > 0 && this.phase === "running") return;
     if (this.inFlight.size > 0) {
       if (!this.bodiesAllAsk()) return;
       if (this.refused) void this.finish();
@@ -460,7 +514,10 @@ export class Execution implements RunScope {
     } else if (this.waits.open.size > 0 || this.sleepsLong()) {
       this.pause();
     } else if (this.waits.timers === 0) {
-      this.arm(this.options.stallAfter, () => this.stall());
+      const { instead, stallAfter } = this.options;
+      const patience = instead?.patience() ?? stallAfter;
+      if (instead !== undefined && patience === 0) this.stall();
+      else this.arm(patience, () => this.stall());
     }
   }
 
@@ -478,7 +535,8 @@ export class Execution implements RunScope {
   /** Whether each body in flight, or a body inside it, has an open question or a call that is held back. */
   private bodiesAllAsk(): boolean {
     const asking = new Set<string>();
-    for (const call of [...[...this.waits.open.values()].map(({ call }) => call), ...this.wanted]) {
+    const waits = [...this.waits.open.values()].map(({ call }) => call);
+    for (const call of [...waits, ...this.wanted, ...this.changes.waiting]) {
       let within = call.within;
       while (within !== null && !asking.has(within.key)) {
         asking.add(within.key);
@@ -644,6 +702,8 @@ export class Execution implements RunScope {
       ...this.present.takeNews(),
       ...details,
     };
+    if (this.untold !== undefined) entry.trace = this.untold;
+    this.untold = undefined;
     this.journal.append(entry, change).then(
       (durable) => {
         this.options.onEntry(durable);

@@ -4,6 +4,7 @@
  * While a run waits, ownership is given up, so that any process may go on with it; the next write takes it back.
  */
 import type { Entry } from "../journal/entry.js";
+import { processName } from "../stores/owner.js";
 import type { RunChange, Store } from "../stores/store.js";
 
 export interface JournalWriterOptions {
@@ -11,6 +12,8 @@ export interface JournalWriterOptions {
   store: Store;
   /** Number of the last entry. */
   lastSeq: number;
+  /** Name of the process that wrote it. */
+  lastProcess?: string | undefined;
   fence: number;
   /** Takes ownership again; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
@@ -20,6 +23,8 @@ export class JournalWriter {
   /** Writes that are not acknowledged yet. */
   pending = 0;
   private nextSeq: number;
+  /** Whether the journal says by whom it goes on. */
+  private signed: boolean;
   private fence: number;
   private last: Promise<unknown> = Promise.resolve();
   private ownership: "held" | "giving up" | "given up" = "held";
@@ -31,6 +36,7 @@ export class JournalWriter {
 
   constructor(private readonly options: JournalWriterOptions) {
     this.nextSeq = options.lastSeq + 1;
+    this.signed = options.lastProcess === processName();
     this.fence = options.fence;
   }
 
@@ -60,6 +66,8 @@ export class JournalWriter {
    */
   append(entry: Omit<Entry, "seq">, change?: RunChange): Promise<Entry> {
     const numbered: Entry = { seq: this.nextSeq++, ...entry };
+    if (!this.signed) numbered.process = processName();
+    this.signed = true;
     this.pending++;
     const durable = Promise.all([this.last, this.write([numbered], change)]).then(() => {
       this.pending--;

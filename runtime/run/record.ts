@@ -25,6 +25,8 @@ export interface RecordedCall {
   seq: number;
   /** Whether the replay has to see this call before anything new may start. */
   required: boolean;
+  /** Whether an edit has left it behind: it need not be asked for any more. */
+  excused: boolean;
   /** Whether the code has asked for it. */
   asked: boolean;
 }
@@ -33,6 +35,7 @@ export interface RunRecordView {
   calls: Map<string, RecordedCall>;
   /** The required calls in order of delivery. */
   timeline: RecordedCall[];
+  detours: Detour[];
   lastSeq: number;
   /** Text fingerprint of each module that contributed, as last recorded. */
   modules: Map<string, string>;
@@ -40,6 +43,8 @@ export interface RunRecordView {
   sites: Map<string, readonly Standing[]>;
   /** The workflow function that recorded the run. */
   root: string | undefined;
+  /** Name of the process that wrote the last entry. */
+  process: string | undefined;
 }
 
 /**
@@ -50,8 +55,10 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   let modules = new Map<string, string>();
   const sites = new Map<string, readonly Standing[]>();
   let root: string | undefined;
+  let process: string | undefined;
   for (const entry of entries) {
     root ??= entry.root;
+    process = entry.process ?? process;
     for (const [path, text, standing] of entry.modules ?? []) {
       if (standing !== undefined) sites.set(text, standing);
       // Another text: from here on an edited build recorded the run.
@@ -67,7 +74,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   for (const key of rerun) {
     const call = calls.get(key);
     if (call?.outcome?.state !== "failed") continue;
-    if (call.within === undefined) detours.push({ from: call.seq, to: Number.POSITIVE_INFINITY });
+    if (call.within === undefined) detours.push({ key, from: call.seq, to: Number.POSITIVE_INFINITY });
     call.outcome = undefined;
   }
   const timeline: RecordedCall[] = [];
@@ -76,24 +83,37 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     call.required =
       call.within === undefined &&
       !rerun.has(call.key) &&
-      !detours.some(({ from, to }) => from < call.seq && call.seq < to);
+      !call.outcome?.late &&
+      !detours.some((detour) => isOn(detour, call));
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
-  return { calls, timeline, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root };
+  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process };
 }
 
 /**
- * Stretches of the journal from a failure to the outcome of running that step again. What was recorded there may have
+ * A stretch of the journal from a failure to the outcome of running that step again. What was recorded there may have
  * followed from the failure (a compensation, say), so the code may never ask for it again.
  */
-function findDetours(entries: readonly Entry[]): Array<{ from: number; to: number }> {
-  const detours: Array<{ from: number; to: number }> = [];
+export interface Detour {
+  /** The step. */
+  key: string;
+  /** Numbers of the two entries. */
+  from: number;
+  to: number;
+}
+
+export function isOn({ from, to }: Detour, { seq }: RecordedCall): boolean {
+  return from < seq && seq < to;
+}
+
+function findDetours(entries: readonly Entry[]): Detour[] {
+  const detours: Detour[] = [];
   const failed = new Map<string, number>();
   for (const { key, state, seq, within } of entries) {
     if (within !== undefined || !isOutcome(state)) continue;
     const from = failed.get(key);
-    if (from !== undefined) detours.push({ from, to: seq });
+    if (from !== undefined) detours.push({ key, from, to: seq });
     if (state === "failed") failed.set(key, seq);
   }
   return detours;
@@ -114,7 +134,9 @@ export function withCauses(entries: readonly Entry[], culprits: Iterable<string>
 }
 
 export function newRecordedCall(entry: Entry): RecordedCall {
-  const { key, within, site, chain = "", args = "", seq } = entry;
+  const { key, kind, within, chain = "", args = "", seq } = entry;
+  // To ask whether the code has changed is no work: a build that no longer asks has lost nothing.
+  const site = kind === "changed" ? undefined : entry.site;
   return {
     key,
     within,
@@ -127,6 +149,7 @@ export function newRecordedCall(entry: Entry): RecordedCall {
     open: undefined,
     attempts: 0,
     required: false,
+    excused: false,
     asked: false,
   };
 }

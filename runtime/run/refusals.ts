@@ -2,6 +2,7 @@
 import {
   AmbiguousScopeError,
   AmbiguousSiteError,
+  type ComparedCall,
   DecodeError,
   DivergenceError,
   DuplicateKeyError,
@@ -27,11 +28,13 @@ export function duplicateKey(runId: string, request: CallRequest): DuplicateKeyE
 /** A recorded outcome that may not answer a call. */
 export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: false }): StepmarkError {
   const place = { runId, key: call.key, at: placeOf(call.site) };
-  if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place);
+  const compared = { recorded: call.recorded && recordedSide(call.recorded), asked: askedSide(call) };
+  if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place, compared);
   return new ReplayMismatchError(
     verdict.what,
     'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.',
     place,
+    compared,
   );
 }
 
@@ -49,6 +52,7 @@ export function retiredSites(runId: string, calls: readonly RecordedCall[]): Ret
   return new RetiredSiteError(
     `${calls.length} recorded call${calls.length > 1 ? "s have" : " has"} no site in this build: ${sites.join(", ")}`,
     { runId, key: calls[0]!.key, at: placeOf(calls[0]!.site) },
+    { recorded: recordedSide(calls[0]!) },
   );
 }
 
@@ -56,6 +60,7 @@ export function sameWorkElsewhere(runId: string, call: Call, recorded: RecordedC
   return new AmbiguousSiteError(
     `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,
     { runId, key: call.key, at: placeOf(call.site) },
+    { recorded: recordedSide(recorded), asked: askedSide(call) },
   );
 }
 
@@ -63,15 +68,27 @@ export function shiftedSite(runId: string, call: Call, recorded: RecordedCall): 
   return new AmbiguousSiteError(
     `The code changed and calls have moved: ${describe(call.site)} stands where ${describe(recorded.site)} stood, whose recorded outcome it would get`,
     { runId, key: call.key, at: placeOf(call.site) },
+    { recorded: recordedSide(recorded), asked: askedSide(call) },
   );
 }
 
 export function anotherPath(runId: string, missing: RecordedCall, asking: Call): DivergenceError {
   const asked = `${describe(asking.site)} (key ${asking.key})`;
+  const { outcome, site } = missing;
+  const expected = outcome?.kind === "changed" ? `\`changed(${JSON.stringify(outcome.name)})\`` : describe(site);
   return new DivergenceError(
-    `The code is unchanged but took another path: ${describe(missing.site)} is recorded next and was not asked for; ${asked} was`,
+    `The code is unchanged but took another path: ${expected} is recorded next and was not asked for; ${asked} was`,
     { runId, key: missing.key, at: placeOf(missing.site) },
+    { recorded: recordedSide(missing), asked: askedSide(asking) },
   );
+}
+
+function recordedSide({ key, outcome, open, site, args }: RecordedCall): ComparedCall {
+  return { key, kind: (outcome ?? open)?.kind, name: site?.anchor, at: placeOf(site), args };
+}
+
+function askedSide({ key, kind, site, args }: Call): ComparedCall {
+  return { key, kind, name: site?.anchor, at: placeOf(site), args };
 }
 
 export function unreadable(runId: string, call: Call, error: unknown): DecodeError {

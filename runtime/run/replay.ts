@@ -7,7 +7,7 @@
 
 import type { Entry } from "../journal/entry.js";
 import type { Call } from "./call.js";
-import { newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
+import { isOn, newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
 
 export class Replay {
   /** Calls that were asked for and await delivery, lowest sequence first. */
@@ -15,6 +15,8 @@ export class Replay {
   private cursor = 0;
   /** Keys of recorded calls that a step's body made, by the step's key. */
   private readonly inside = new Map<string, Set<string>>();
+  /** Keys of recorded failures whose steps were done since. */
+  private readonly mended = new Set<string>();
   /** Deliver what was asked for, whatever else the record holds. */
   lenient = false;
 
@@ -103,7 +105,38 @@ export class Replay {
 
   /** All recorded calls that the code has not asked for, but for those of answered steps' bodies. */
   orphans(): RecordedCall[] {
-    return [...this.record.calls.values()].filter(({ within, asked }) => within === undefined && !asked);
+    return [...this.record.calls.values()].filter(
+      (call) => call.within === undefined && !call.asked && !isChange(call),
+    );
+  }
+
+  /**
+   * Whether the record holds something that this pass has not come past. What an edit has left behind does not count, nor
+   * what had followed from a failure that is mended.
+   *
+   * @param counts whether a call is to be looked at
+   */
+  goesOn(counts: (call: RecordedCall) => boolean): boolean {
+    if (this.asked.some(({ recorded }) => counts(recorded!))) return true;
+    for (const call of this.record.calls.values()) if (!call.asked && this.isAhead(call) && counts(call)) return true;
+    return false;
+  }
+
+  private isAhead(call: RecordedCall): boolean {
+    if (call.required) return true;
+    if (call.excused || isChange(call)) return false;
+    if (call.within !== undefined) return !this.isAnswered(call.key);
+    const detours = this.record.detours.filter((detour) => isOn(detour, call));
+    return detours.length === 0 || !detours.every(({ key }) => this.isMended(key));
+  }
+
+  private isMended(key: string): boolean {
+    return this.mended.has(key) || this.find(key)?.outcome?.state === "done";
+  }
+
+  /** A step whose failure is recorded has been done. */
+  mend(key: string): void {
+    this.mended.add(key);
   }
 
   /**
@@ -118,7 +151,9 @@ export class Replay {
   spared(): RecordedCall[] {
     return [...this.record.calls.values()].filter(
       ({ key, within, outcome, asked }) =>
-        !asked && outcome?.state === "done" && (within === undefined || !this.isAnswered(key)),
+        !asked &&
+        (outcome?.state === "done" || (outcome?.state === "failed" && within === undefined)) &&
+        (within === undefined || !this.isAnswered(key)),
     );
   }
 
@@ -132,7 +167,7 @@ export class Replay {
 
   /** These need not be asked for any more. */
   excuse(calls: Iterable<RecordedCall>): void {
-    for (const call of calls) call.required = false;
+    for (const call of calls) Object.assign(call, { required: false, excused: true });
   }
 
   private firstMissing(): RecordedCall | undefined {
@@ -144,4 +179,9 @@ export class Replay {
 
 function awaited({ required, asked }: RecordedCall): boolean {
   return required && !asked;
+}
+
+/** Whether it is the answer to `changed`. */
+function isChange({ outcome }: RecordedCall): boolean {
+  return outcome?.kind === "changed";
 }

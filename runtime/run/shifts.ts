@@ -6,6 +6,7 @@
  * For this a run's journal keeps the sites of each build that recorded it: where each stood, and the text of its call.
  */
 import type { SiteRecord } from "../journal/entry.js";
+import { textOf } from "../scope/chain.js";
 import type { ModuleTable } from "../scope/module-table.js";
 import { RowKind } from "../scope/site-table.js";
 import { isWithin, relative } from "./build.js";
@@ -13,15 +14,19 @@ import { isWithin, relative } from "./build.js";
 /** A site of a build: its function, below the workflow's own or else from the module down, and the text of its call. */
 export type Standing = readonly [container: string, anchor: string, text: string];
 
-/** A module's sites. */
+/** A module's sites, and those of its marked calls that have twins. */
 export function sitesOf(root: string | undefined, { path, places }: ModuleTable): Standing[] {
   return places
-    .filter(({ kind }) => kind === RowKind.site)
-    .map(({ container, anchor, text }) => [relative(root, path, container), anchor, text]);
+    .filter(({ kind, own }) => kind === RowKind.site || (kind === RowKind.call && own !== undefined))
+    .map((place) => [
+      relative(root, path, place.container),
+      place.kind === RowKind.site ? place.anchor : place.segment,
+      textOf(place),
+    ]);
 }
 
-export function standingOf(root: string | undefined, { module, container, anchor, text }: SiteRecord): Standing {
-  return [relative(root, module, container), anchor, text];
+export function standingOf(root: string | undefined, site: SiteRecord): Standing {
+  return [relative(root, site.module, site.container), site.anchor, textOf(site)];
 }
 
 /** The sites of a build that have a text. */

@@ -7,6 +7,8 @@ import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type Site, StepBody } from "../scope/place.js";
+import { baseAnchor } from "../scope/module-table.js";
+import type { AttemptTrace, StepTrace } from "../telemetry/telemetry.js";
 import { type Call, placeOf } from "./call.js";
 import type { Execution } from "./execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
@@ -31,6 +33,11 @@ export interface BodyRequest {
   timeout: number | undefined;
 }
 
+/** A step whose body runs in this process. */
+interface Live extends BodyRequest {
+  trace?: StepTrace;
+}
+
 /** What a step's body may ask about itself. */
 export interface StepContext {
   runId: string;
@@ -50,14 +57,22 @@ export interface RunningStep {
   readonly context: StepContext;
   /** The attempt has failed: what is left of its body gets nothing done any more. */
   over: boolean;
+  readonly trace: AttemptTrace | undefined;
 }
 
 export function startBody(execution: Execution, call: Call, request: BodyRequest): void {
   execution.started(call);
-  attempt(execution, call, request, (call.recorded?.attempts ?? 0) + 1);
+  const trace = execution.trace?.step({
+    key: call.key,
+    name: call.site && baseAnchor(call.site.anchor),
+    at: placeOf(call.site),
+    around: (call.within as RunningStep | null)?.trace,
+    retries: request.retry !== undefined,
+  });
+  attempt(execution, call, trace === undefined ? request : { ...request, trace }, (call.recorded?.attempts ?? 0) + 1);
 }
 
-function attempt(execution: Execution, call: Call, request: BodyRequest, number: number): void {
+function attempt(execution: Execution, call: Call, request: Live, number: number): void {
   const { retry } = request;
   if (number > 1) execution.beginAgain(call.key);
   if (retry === undefined) return run(execution, call, request, number);
@@ -65,6 +80,7 @@ function attempt(execution: Execution, call: Call, request: BodyRequest, number:
   if (number > retry.retries + 1) {
     const place = { runId: execution.id, key: call.key, at: placeOf(call.site) };
     const error = new AttemptsUsedUpError(retry.retries + 1, place);
+    request.trace?.end("failed", number - 1, error);
     return execution.finished(
       call,
       { state: "failed", value: encodeError(execution.codec, error) },
@@ -74,7 +90,8 @@ function attempt(execution: Execution, call: Call, request: BodyRequest, number:
   execution.announce(call, "attempt", { attempt: number }, () => run(execution, call, request, number));
 }
 
-function run(execution: Execution, call: Call, request: BodyRequest, number: number): void {
+function run(execution: Execution, call: Call, request: Live, number: number): void {
+  const trace = request.trace?.attempt(number);
   const startedAt = execution.clock.now();
   const abort = new AbortController();
   let signal: AbortSignal | undefined;
@@ -91,7 +108,7 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
       return signal;
     },
   };
-  const extent: RunningStep = { key: call.key, context, over: false };
+  const extent: RunningStep = { key: call.key, context, over: false, trace };
   const body = new StepBody(execution, extent, call.chain, request.site);
 
   let over = false;
@@ -99,6 +116,7 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
     if (over) return;
     over = true;
     stopTimer?.();
+    trace?.end(outcome.state, error);
     const details = { attempt: number, startedAt, endedAt: execution.clock.now() };
     if (outcome.state === "failed" && mayRetry(request, number, error)) {
       extent.over = true;
@@ -109,11 +127,13 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
         pause = outsideRuns(() => request.retry!.delay(number));
       } catch (fault) {
         // The user's own function may throw, or return what is no duration.
+        request.trace?.end("failed", number, fault);
         return execution.finished(call, { state: "failed", value: encodeError(execution.codec, fault) }, details);
       }
       return pauseBefore(execution, call, pause, () => attempt(execution, call, request, number + 1));
     }
     extent.over = outcome.state === "failed";
+    request.trace?.end(outcome.state, number, error);
     const causes = error === undefined ? [] : execution.failures.heldBy(error);
     execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
   };
@@ -146,7 +166,8 @@ function run(execution: Execution, call: Call, request: BodyRequest, number: num
   let result: unknown;
   try {
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
-    result = request.context.runInAsyncScope(() => inMark(body, () => request.fn(...request.args)));
+    const begin = (): unknown => inMark(body, () => request.fn(...request.args));
+    result = request.context.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
     // A promise-like object of somebody else may do as it likes when it is asked.
     if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
     // The value is encoded as the body's promise settles, before other code can change it. A promise may have a `then`

@@ -7,7 +7,10 @@
  * is shared, then or now, and text or count differ. Each level also says how many loops are around its place: iterations
  * are numbered loop by loop, so with another loop around a number may mean another iteration.
  *
- * Each level also says where its place stands, so that a record's way to a call can be looked for in another build.
+ * Twins, namesakes with one text, are told apart by what is made of their results: if that has changed places, so have they.
+ *
+ * Each level also says where its place stands, so that a record's way to a call can be looked for in another build, and
+ * the place's tag, if a lock file knows it: then nothing is in doubt.
  */
 import { createHash } from "node:crypto";
 import type { Place } from "./module-table.js";
@@ -19,10 +22,14 @@ const digested = "#";
  * The chain of a place below a chain.
  *
  * @param whereabouts a digest of the place's function and anchor
+ * @param loops how many loops are around the place
  */
-export function extendChain(chain: string, place: Place, whereabouts: string): string {
-  const text = place.shared > 1 ? `${place.text}+${place.twins}` : place.text;
-  const level = `${whereabouts}:${text}${place.loops.length === 0 ? "" : `^${place.loops.length}`}`;
+export function extendChain(chain: string, place: Place, whereabouts: string, loops = place.loops.length): string {
+  let level = `${whereabouts}:${place.text}`;
+  if (place.shared > 1) level += `+${place.twins}`;
+  if (place.own !== undefined) level += `~${place.own}`;
+  if (place.tag !== undefined) level += `=${place.tag}`;
+  if (loops > 0) level += `^${loops}`;
   const longer = chain === "" ? level : `${chain}/${level}`;
   return longer.length > longest ? digested + createHash("sha256").update(longer).digest("hex").slice(0, 32) : longer;
 }
@@ -33,6 +40,25 @@ export function whereaboutsOf(chain: string): string[] | undefined {
   return chain.split("/").map((level) => level.slice(0, level.indexOf(":")));
 }
 
+/** Whether two tags name one place. A function that is given to a call has that of the call too. */
+export function isSameTag(one: string, other: string): boolean {
+  if (one === other) return true;
+  const others = other.split("+");
+  return one.split("+").some((tag) => others.includes(tag));
+}
+
+/** Whether one of the places on a way is known to be gone. */
+export function isOnGoneWay(chain: string, gone: ReadonlySet<string>): boolean {
+  return tagsOf(chain)?.some((tag) => tag.split("+").every((each) => gone.has(each))) ?? false;
+}
+
+/** The tags of the places of a chain, outermost first; undefined if one has none, or the chain is too long to say. */
+export function tagsOf(chain: string): string[] | undefined {
+  if (chain.includes(digested)) return undefined;
+  const tags = chain.split("/").flatMap((level) => readLevel(level).tag ?? []);
+  return tags.length === chain.split("/").length ? tags : undefined;
+}
+
 /** Whether a recorded chain and today's may mean different calls although their keys are equal. */
 export function chainInDoubt(then: string, now: string): boolean {
   if (then === now) return false;
@@ -40,27 +66,54 @@ export function chainInDoubt(then: string, now: string): boolean {
   const before = then.split("/");
   const after = now.split("/");
   if (before.length !== after.length) return true;
-  return before.some((level, index) => levelInDoubt(textOf(level), textOf(after[index]!)));
+  return before.some((level, index) => levelInDoubt(readLevel(level), readLevel(after[index]!)));
 }
 
 /** Whether a place on the way stands in more or fewer loops than it did. */
 export function loopsDiffer(then: string, now: string): boolean {
   if (then === now || then.includes(digested) || now.includes(digested)) return false;
   const after = now.split("/");
-  return then.split("/").some((level, index) => loopsOf(level) !== loopsOf(after[index] ?? ""));
+  return then.split("/").some((level, index) => readLevel(level).loops !== readLevel(after[index] ?? "").loops);
 }
 
-function loopsOf(level: string): string {
-  return level.split("^")[1] ?? "";
+/** What a level says of its place. */
+interface Level {
+  text: string;
+  /** How many namesakes have the same text; undefined if it has no namesakes. */
+  twins: string | undefined;
+  own: string | undefined;
+  tag: string | undefined;
+  loops: string | undefined;
 }
 
-function textOf(level: string): string {
-  return level.slice(level.indexOf(":") + 1).split("^", 1)[0]!;
+function readLevel(level: string): Level {
+  const said = /:([^+~=^]*)(?:\+(\d+))?(?:~([^=^]*))?(?:=([^^]*))?(?:\^(\d+))?$/.exec(level);
+  const [, text = "", twins, own, tag, loops] = said ?? [];
+  return { text, twins, own, tag, loops };
 }
 
-function levelInDoubt(then: string, now: string): boolean {
-  if (then === now || !(then + now).includes("+")) return false;
-  const [textThen, twinsThen = "1"] = then.split("+");
-  const [textNow, twinsNow = "1"] = now.split("+");
-  return textThen !== textNow || twinsThen !== twinsNow;
+function levelInDoubt(then: Level, now: Level): boolean {
+  if (then.tag !== undefined && now.tag !== undefined) return !isSameTag(then.tag, now.tag);
+  if (then.twins === undefined && now.twins === undefined) return false;
+  return then.text !== now.text || (then.twins ?? "1") !== (now.twins ?? "1");
+}
+
+/**
+ * The texts of places on the way that have twins and are told apart from them otherwise than before: then and now, as
+ * `textOf` spells them.
+ */
+export function changedTwins(then: string, now: string): Array<readonly [then: string, now: string]> {
+  if (then === now || then.includes(digested) || now.includes(digested)) return [];
+  const after = now.split("/");
+  return then.split("/").flatMap((level, index) => {
+    const [before, present] = [readLevel(level), readLevel(after[index] ?? "")];
+    if (before.own === undefined || present.own === undefined || before.own === present.own) return [];
+    if (before.tag !== undefined && present.tag !== undefined && isSameTag(before.tag, present.tag)) return [];
+    return [[textOf(before), textOf(present)] as const];
+  });
+}
+
+/** A place's text, with what tells it apart from its twins. */
+export function textOf({ text, own }: { text: string; own?: string | undefined }): string {
+  return own === undefined ? text : `${text}/${own}`;
 }

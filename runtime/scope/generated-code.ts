@@ -3,8 +3,8 @@ import { readTable } from "./module-table.js";
 import { outsideFrame } from "./place.js";
 import { state } from "./process-state.js";
 
-state.module ??= (path, text, rows) => {
-  const table = readTable(path, text, rows);
+state.module ??= (path, text, rows, retired) => {
+  const table = readTable(path, text, rows, retired);
   state.modules.set(path, table);
   return outsideFrame(table);
 };

@@ -17,6 +17,11 @@ export function escapePart(name: string): string {
   return name.replace(special, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
 }
 
+/** A name that a user chose, as an anchor has it: the sign of ordinals is escaped. */
+export function anchorOf(name: string): string {
+  return name.replace(/[%~]/g, (sign) => (sign === "%" ? "%25" : "%7E"));
+}
+
 /** Spells a loop path: `@2`, `@1.0`, `@"order-7"`; empty if all zero. Leading zeros say nothing and are left out. */
 export function pathSuffix(path: LoopPath): string {
   if (path === 0) return "";

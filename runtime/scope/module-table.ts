@@ -3,7 +3,7 @@
  * code, which may have replaced the array iterator, so nothing here iterates.
  */
 import { escapePart } from "./key.js";
-import { type Row, RowKind } from "./site-table.js";
+import { type Row, type RowDetails, RowKind } from "./site-table.js";
 
 /** One place of a module: a sited call, a marked call or a function. */
 export interface Place {
@@ -23,6 +23,19 @@ export interface Place {
   loops: readonly number[];
   /** `file:line`. */
   at: string;
+  /** What tells it apart from its twins: fingerprint of what is made of its result. */
+  own: string | undefined;
+  /** The place's name in the lock file. */
+  tag: string | undefined;
+  through: RowDetails["through"];
+  under: readonly GoneCall[];
+}
+
+/** A call that a place was under before an edit; see `RowDetails`. */
+export interface GoneCall {
+  place: Place;
+  loops: number;
+  indexed: boolean;
 }
 
 export interface ModuleTable {
@@ -30,14 +43,22 @@ export interface ModuleTable {
   /** Fingerprint of the module's text. */
   text: string;
   places: readonly Place[];
+  /** Tags of places that were here, or in this file's charge, and are known to be gone. */
+  retired: readonly string[];
 }
 
 const noLoops: readonly number[] = [];
+const nothing: readonly never[] = [];
 
-export function readTable(path: string, text: string, rows: readonly Row[]): ModuleTable {
+export function readTable(
+  path: string,
+  text: string,
+  rows: readonly Row[],
+  retired: readonly string[] = nothing,
+): ModuleTable {
   const twins = countTwins(rows);
   const places = rows.map((row, index): Place => {
-    const { 0: kind, 1: anchor, 2: container, 3: line, 4: shared, 5: callText, 6: loops } = row;
+    const { 0: kind, 1: anchor, 2: container, 3: line, 4: shared, 5: callText, 6: loops, 7: details } = row;
     return {
       kind,
       anchor,
@@ -49,9 +70,21 @@ export function readTable(path: string, text: string, rows: readonly Row[]): Mod
       text: callText,
       loops: loops ?? noLoops,
       at: `${path}:${line}`,
+      own: details?.own,
+      tag: details?.tag,
+      through: details?.through,
+      under: nothing,
     };
   });
-  return { path, text, places };
+  rows.forEach(({ 7: details }, index) => {
+    if (details?.under === undefined) return;
+    places[index]!.under = details.under.map(({ 0: row, 1: loops, 2: indexed }) => ({
+      place: places[row]!,
+      loops,
+      indexed: indexed === 1,
+    }));
+  });
+  return { path, text, places, retired };
 }
 
 /** The anchor without its ordinal. */

@@ -135,13 +135,7 @@ export class MarkedCall extends Caller implements Site {
     /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
     private readonly itemKeys: readonly string[] | undefined,
   ) {
-    const run = frame.run!;
-    super(
-      run,
-      segmentKey(frame, place, path),
-      extendChain(frame.chain, place, run.whereabouts(frame.module, place)),
-      frame.within,
-    );
+    super(frame.run, keyOf(frame, place, path), chainOf(frame, place), frame.within);
   }
 
   get loops(): readonly number[] {
@@ -149,9 +143,26 @@ export class MarkedCall extends Caller implements Site {
   }
 
   childKey(): string {
+    return this.numberedKey(this.nextNumber());
+  }
+
+  override openChild(module: ModuleTable, _place: Place): Frame {
+    const { run, frame, within } = this;
+    const { through } = this.place;
+    const number = this.nextNumber();
+    const carried = carriedThrough(through, frame, this.path, number);
+    if (carried === undefined) return new Frame(module, run, bound(this.numberedKey(number)), this.chain, within, this);
+    return new Frame(module, run, frame.key, frame.chain, within, this, false, undefined, carried);
+  }
+
+  /** The number of the next function that is entered from here, or the key of its item. */
+  private nextNumber(): PathElement {
     const number = this.frame.count(this.key);
-    const itemKey = this.itemKeys?.[number];
-    return itemKey === undefined ? numbered(this.key, number) : `${this.key}[${spellElement(itemKey)}]`;
+    return this.itemKeys?.[number] ?? number;
+  }
+
+  private numberedKey(number: PathElement): string {
+    return number === 0 ? this.key : `${this.key}[${spellElement(number)}]`;
   }
 }
 
@@ -224,6 +235,8 @@ export class Frame extends Scope {
     readonly site: Site | null,
     timed = false,
     entry?: ClosureEntry,
+    /** Loops around the frame whose iterations count as if they were around its places: see `RowDetails.through`. */
+    readonly carried: LoopPath = 0,
   ) {
     super(run, key, chain, within, "/~");
     this.entry = entry ?? site?.frame.entry;
@@ -326,15 +339,17 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
 
 /** Rule 2. */
 function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path: LoopPath): Frame {
-  const segment = segmentKey(creator, place, path);
-  const key = bound(numbered(segment, creator.count(segment)));
+  const segment = keyOf(creator, place, path);
+  const number = creator.count(segment);
+  const carried = carriedThrough(place.through, creator, path, number);
+  const key = carried === undefined ? bound(numbered(segment, number)) : creator.key;
   const context = state.context.getStore();
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
-  const chain = extendChain(creator.chain, place, creator.run.whereabouts(module, place));
+  const chain = carried === undefined ? chainOf(creator, place) : creator.chain;
   const { mark } = state;
   const entry = mark?.run === creator.run ? { closure: segment, caller: mark.key } : undefined;
-  return new Frame(module, creator.run, key, chain, within, site, false, entry);
+  return new Frame(module, creator.run, key, chain, within, site, false, entry, carried);
 }
 
 /**
@@ -370,8 +385,49 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   return body;
 }
 
-function segmentKey(frame: Frame, place: Place, path: LoopPath): string {
-  return `${frame.key}/${place.segment}${pathSuffix(path)}`;
+/** What a key says of a place in a frame, after what it says of the frame; not bounded yet. */
+export function keyOf(frame: Frame, place: Place, path: LoopPath): string {
+  let key = frame.key;
+  let rest = joined(frame.carried, path);
+  for (let i = 0; i < place.under.length; i++) {
+    const { place: gone, loops, indexed } = place.under[i]!;
+    const elements: readonly PathElement[] = rest === 0 ? [] : rest;
+    key += `/${gone.segment}${pathSuffix(elements.slice(0, loops))}`;
+    const number = indexed ? (elements[loops] ?? 0) : 0;
+    if (number !== 0) key += `[${spellElement(number)}]`;
+    rest = elements.slice(loops + (indexed ? 1 : 0));
+  }
+  return `${key}/${place.segment}${pathSuffix(rest)}`;
+}
+
+/** The chain of a place in a frame, as it was born. */
+export function chainOf(frame: Frame, place: Place): string {
+  const { module, run } = frame;
+  let { chain } = frame;
+  let loops = place.loops.length + (frame.carried === 0 ? 0 : frame.carried.length);
+  for (let i = 0; i < place.under.length; i++) {
+    const gone = place.under[i]!;
+    chain = extendChain(chain, gone.place, run.whereabouts(module, gone.place), gone.loops);
+    loops -= gone.loops + (gone.indexed ? 1 : 0);
+  }
+  return extendChain(chain, place, run.whereabouts(module, place), loops);
+}
+
+/** The loops that count below a frame that is no scope of its own; undefined for one that is. */
+function carriedThrough(
+  through: Place["through"],
+  { carried }: Frame,
+  path: LoopPath,
+  number: PathElement,
+): LoopPath | undefined {
+  // A second entry that is no iteration has no place of its own in the code around.
+  if (through === undefined || (through === "" && number !== 0)) return undefined;
+  return joined(carried, through === "" ? path : joined(path, [number]));
+}
+
+function joined(outer: LoopPath, inner: LoopPath): LoopPath {
+  if (outer === 0) return inner;
+  return inner === 0 ? outer : outer.concat(inner);
 }
 
 function numbered(key: string, number: number): string {

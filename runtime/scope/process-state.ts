@@ -27,7 +27,7 @@ export interface ProcessState {
   /** Keys of the arrays that `keyed` made. */
   readonly itemKeys: WeakMap<object, readonly string[]>;
   /** Registers a module and returns its root frame; generated code calls it. See `generated-code.ts`. */
-  module?: (path: string, text: string, rows: readonly Row[]) => OutsideFrame;
+  module?: (path: string, text: string, rows: readonly Row[], retired?: readonly string[]) => OutsideFrame;
 }
 
 export const state: ProcessState = share();

@@ -2,7 +2,7 @@
  * The table of sites that the transformer writes into each module and that the runtime, the errors and the tools
  * read. This type is all that `transformer` and `runtime` share.
  *
- * Generated code reaches the runtime through `globalThis[Symbol.for("stepmark@1")].module(path, text, rows)` and
+ * Generated code reaches the runtime through `globalThis[Symbol.for("stepmark@1")].module(path, text, rows, retired)` and
  * then speaks only these calls (`i` is an index into `rows`, `p` the loop path: `0`, or one element for each
  * enclosing loop of the same function, outermost first):
  *
@@ -42,6 +42,36 @@ export type Row = readonly [
   text: string,
   /** Ids (unique in the module) of the loops around the place within its function, outermost first. */
   loops?: readonly number[],
+  details?: RowDetails,
+];
+
+/**
+ * What is said of few places only. The row of a place that the lock file knows tells it as it was born: the anchor, and the
+ * functions around it, are those of then, and places that are gone since may have rows all the same, so that others can be
+ * told to stand in them.
+ */
+export interface RowDetails {
+  /** Of a place whose text another one of its name in the function has too: fingerprint of what is made of its result. */
+  readonly own?: string;
+  /** The place's name in the lock file, never used again: places of two builds with one tag are one place. */
+  readonly tag?: string;
+  /**
+   * Of a call that has been put between its callee and what the callee's frame was born in, and of a function that is given to it:
+   * the frame is no scope of its own. `"@"` if the number of the entry counts as an iteration.
+   */
+  readonly through?: "" | "@";
+  /** The calls that were on the way to the place in its function and are gone, outermost first. */
+  readonly under?: readonly Under[];
+}
+
+/** A call that is gone, in what a key was made of. */
+export type Under = readonly [
+  /** Index of its row. */
+  row: number,
+  /** How many elements of the place's loop path were the call's own. */
+  loops: number,
+  /** Whether the next element counts what the call entered. */
+  indexed: 0 | 1,
 ];
 
 /** One element of a loop path: an iteration index, or the key of an item of `keyed(...)`. */

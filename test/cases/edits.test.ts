@@ -608,6 +608,35 @@ add(
   { kept: 1 },
 );
 
+// Twins: calls of one name and one text, told apart by what is made of their results.
+const roll = "const roll = async () => step(poll, 6);";
+for (const [what, one, pre] of [
+  ["steps", "step(poll)", ""],
+  ["steps with equal arguments", "step(poll, 6)", ""],
+  ["calls of a helper", "roll()", roll],
+] as const) {
+  const pair = (a: string, b: string): string =>
+    `const ${a} = await ${one}; const ${b} = await ${one}; return { a, b };`;
+  add(`swapped twins: ${what}`, flow(pair("a", "b"), pre), flow(pair("b", "a"), pre), "refuse", { kept: 2 });
+  add(`swapped twins, one recorded: ${what}`, flow(pair("a", "b"), pre), flow(pair("b", "a"), pre), "refuse", {
+    kept: 1,
+  });
+  add(
+    `renamed results of twins: ${what}`,
+    flow(pair("a", "b"), pre),
+    flow(pair("first", "second").replace("{ a, b }", "{ a: first, b: second }"), pre),
+    "run:",
+    { kept: 2 },
+  );
+  add(
+    `twins as properties, swapped: ${what}`,
+    flow(`return { a: await ${one}, b: await ${one} };`, pre),
+    flow(`return { b: await ${one}, a: await ${one} };`, pre),
+    "refuse",
+    { kept: 2 },
+  );
+}
+
 it.each(edits)("$name", async ({ v1, v2, kept, keep, expected }) => {
   ran = [];
   results = 0;

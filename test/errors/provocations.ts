@@ -7,8 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type AnyWorkflow,
+  child,
   codec,
   type Entry,
+  type ExportOptions,
   keyed,
   type MemoryStore,
   memoryStore,
@@ -26,6 +28,7 @@ import { sqliteStore } from "stepmark/sqlite";
 import ts from "typescript";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
 import { transformFile } from "../../transformer/index.js";
+import { parseLock } from "../../transformer/lock/lock-file.js";
 import { scripts } from "../events/child.js";
 import { build } from "../support/build.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -92,6 +95,21 @@ async function waiting(): Promise<Stepmark> {
   const app = new Stepmark({ store: memoryStore(), workflows: [asks] });
   await (await app.start(asks, undefined, { id })).settled();
   return app;
+}
+
+/** Run `id` of an app as text. */
+async function textOf(app: Stepmark, options: ExportOptions = {}): Promise<string> {
+  let text = "";
+  for await (const line of app.export(id, options)) text += line;
+  return text;
+}
+
+/** A run of one step as text. */
+async function exported(options: ExportOptions = {}): Promise<string> {
+  const flow = workflow("whole", async () => step(one));
+  const app = new Stepmark({ store: memoryStore() });
+  await (await app.start(flow, undefined, { id })).result();
+  return textOf(app, options);
 }
 
 function override(store: MemoryStore, methods: Partial<Store>): Store {
@@ -402,6 +420,53 @@ export const provocations: Provocation[] = [
       "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
+    code: "EXPORT_FILE",
+    when: "a file of exported runs was cut off",
+    provoke: async () => {
+      const text = await exported();
+      return errorOf(() => new Stepmark({ store: memoryStore() }).import(text.slice(0, -150)));
+    },
+    message:
+      "Line 4 cannot be read, or the file ends in its midst. Export the runs again, or copy the file again. Nothing was imported. [EXPORT_FILE]",
+  },
+  {
+    code: "EXPORT_FILE",
+    when: "a run is imported without the child run that it waits for",
+    provoke: async () => {
+      const outer = workflow("outer", async () => child(never));
+      const store = memoryStore();
+      const app = new Stepmark({ store });
+      await app.start(outer, undefined, { id });
+      await rest();
+      return errorOf(async () => new Stepmark({ store: memoryStore() }).import(await textOf(app)));
+    },
+    message:
+      'The run waits for its child run "run/outer/never", which is neither in the file nor in the store: it would begin it anew (run "run"). Export it with its children: `app.export(id, { children: true })`, or `stepmark export --children`. Nothing was imported. [EXPORT_FILE]',
+  },
+  {
+    code: "VALUES_LEFT_OUT",
+    when: "a run is imported that was exported without its values",
+    provoke: async () => {
+      const text = await exported({ values: false });
+      return errorOf(() => new Stepmark({ store: memoryStore() }).import(text));
+    },
+    message:
+      'The run was exported without its values, so it cannot be imported (run "run"). Export it with them: leave `values: false`, or `--no-values`, away. [VALUES_LEFT_OUT]',
+  },
+  {
+    code: "FLAT_HISTORY",
+    when: "a flat history may hold another call's outcome",
+    provoke: () => {
+      const flow = workflow("flat", async () => Promise.all([step("left", one), step("right", one)])); // FLAT_HISTORY
+      const steps = [{ name: "left", value: 1 }];
+      return errorOf(() =>
+        new Stepmark({ store: memoryStore() }).importFlat({ id, workflow: flow, input: undefined, steps }),
+      );
+    },
+    message:
+      'The history is not imported, at step 1 of 1: the code makes 2 calls at once, `left` (test/errors/provocations.ts:#), `right` (test/errors/provocations.ts:#), and the history does not tell whose outcome is whose (run "run", key flat/left, at test/errors/provocations.ts:#). Finish the run with the program that recorded it, or start it anew. Nothing was imported, and no body ran. [FLAT_HISTORY]',
+  },
+  {
     code: "STORE",
     when: "the store fails while a run is under way",
     provoke: async () => {
@@ -580,10 +645,31 @@ export const provocations: Provocation[] = [
       "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
+    code: "LOCK_FILE",
+    when: "a merge has left its marks in the lock file",
+    provoke: () => errorOf(() => parseLock("# stepmark.lock 1\n<<<<<<< HEAD\n", "stepmark.lock")),
+    message:
+      "stepmark.lock:2: a merge has left a conflict. Keep the lines of both sides, without the marks, and run `stepmark accept`. [LOCK_FILE]",
+  },
+  {
+    code: "LOCK_FILE",
+    when: "a line of the lock file is cut off",
+    provoke: () => errorOf(() => parseLock("# stepmark.lock 1\nflow.ts w() charge site 92907b06c0\n", "stepmark.lock")),
+    message:
+      "stepmark.lock:2: the line cannot be read: it has 5 columns, not at least 6. Take the file from version control again, or correct the line. [LOCK_FILE]",
+  },
+  {
+    code: "LOCK_FILE",
+    when: "the lock file is of a later version",
+    provoke: () => errorOf(() => parseLock("# stepmark.lock 2\n", "stepmark.lock")),
+    message:
+      "stepmark.lock:1: this is no lock file that this version of stepmark can read. Use the version that wrote it, or a later one; or correct its first line. [LOCK_FILE]",
+  },
+  {
     code: "TRANSFORMER_OPTIONS",
     when: "the plugin gets an option that it does not have",
     provoke: () => errorOf(() => transformFile(ts, { includes: ["src"] } as never)),
-    message: `stepmark/transformer has no option "includes"; its options are include, root, diagnostics. Correct the plugin's entry in tsconfig.json. [TRANSFORMER_OPTIONS]`,
+    message: `stepmark/transformer has no option "includes"; its options are include, root, lock, diagnostics. Correct the plugin's entry in tsconfig.json. [TRANSFORMER_OPTIONS]`,
   },
   {
     code: "TRANSFORMER_OPTIONS",

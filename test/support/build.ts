@@ -10,6 +10,8 @@ import { transformText } from "../../transformer/transform-text.js";
 export interface BuildOptions {
   path?: string;
   target?: ts.ScriptTarget;
+  /** Absolute path of a lock file. */
+  lock?: string | undefined;
   /** What the module may import besides the library. */
   imports?: Record<string, unknown>;
 }
@@ -17,9 +19,9 @@ export interface BuildOptions {
 /** @returns the module's exports; a later build of the same path replaces the earlier one, as in a new process */
 export function build(
   source: string,
-  { path = "flow.ts", target, imports = {} }: BuildOptions = {},
+  { path = "flow.ts", target, lock, imports = {} }: BuildOptions = {},
 ): { [name: string]: unknown } {
-  const code = compile(source, path, target, takeTurns());
+  const code = compile(source, path, target, takeTurns(), lock);
   const exports = {};
   const require = (name: string): unknown => {
     const found = { stepmark, ...imports }[name];
@@ -44,11 +46,12 @@ export function compile(
   path: string,
   target = ts.ScriptTarget.ES2022,
   applier: Applier = source.length % 2 === 0 ? "nodes" : "text",
+  lock: string | false = false,
 ): string {
-  const edited = applier === "text" ? transformText(source, { file: path, root: "/" })?.code : undefined;
+  const edited = applier === "text" ? transformText(source, { file: path, root: "/", lock })?.code : undefined;
   return ts.transpileModule(edited ?? source, {
     fileName: path,
     compilerOptions: { target, module: ts.ModuleKind.CommonJS },
-    transformers: applier === "nodes" ? { before: [transformFile(ts, { root: "/" })] } : {},
+    transformers: applier === "nodes" ? { before: [transformFile(ts, { root: "/", lock })] } : {},
   }).outputText;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RowKind } from "../../runtime/scope/site-table.js";
 import { places, planOf } from "./compile.js";
 
-const header = `import { step, waitFor, sleep, now, random, uuid, child, publish, workflow, keyed } from "stepmark";\n`;
+const header = `import { step, waitFor, sleep, now, random, uuid, child, publish, changed, workflow, keyed } from "stepmark";\n`;
 
 function rowsOf(source: string) {
   return planOf(header + source)!.rows;
@@ -60,6 +60,9 @@ describe("a site is named after what it calls", () => {
     ["child(fulfil, 1)", "fulfil"],
     ["child(flows.fulfil, 1)", "fulfil"],
     ['publish("progress", 1)', "progress"],
+    ['changed("charge")', "changed:charge"],
+    ['changed("a~1%")', "changed:a%7E1%25"],
+    ["changed(id)", "changed"],
   ])("%s is %s", (call, anchor) => {
     expect(anchorsIn(call, RowKind.site)).toEqual([anchor]);
   });

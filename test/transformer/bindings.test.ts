@@ -33,8 +33,8 @@ describe("calls of the library are found through every form of import", () => {
     ],
     [1, `import { step } from "step\\u006dark"; const f = () => step(g);`],
     [
-      8,
-      `import { step, waitFor, sleep, now, random, uuid, child, publish } from "stepmark"; const f = () => [step(g), waitFor("a"), sleep(1), now(), random(), uuid(), child(w), publish("x", 1)];`,
+      9,
+      `import { step, waitFor, sleep, now, random, uuid, child, publish, changed } from "stepmark"; const f = () => [step(g), waitFor("a"), sleep(1), now(), random(), uuid(), child(w), publish("x", 1), changed("v2")];`,
     ],
     [
       9,

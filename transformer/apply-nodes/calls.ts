@@ -1,8 +1,9 @@
 /** Sites, marked calls and the optional chains that hold them. */
 import type ts from "typescript";
+import { frameText, placeText } from "../generated.js";
 import type { CallEdit, ChainEdit, MarkEdit, SiteEdit } from "../plan/shape.js";
 import { isMember, isWrapper, memberIn, takesName } from "../plan/syntax.js";
-import { callMethod, capturesNode, frameNode, pathNode } from "./build.js";
+import { callMethod, verbatim } from "./build.js";
 import type { Applying } from "./index.js";
 
 type Call = ts.CallExpression | ts.NewExpression;
@@ -90,14 +91,7 @@ function siteCall(applying: Applying, node: ts.Node, edit: SiteEdit, callee: ts.
 }
 
 function siteArguments(applying: Applying, node: Call, edit: SiteEdit): ts.Expression[] {
-  const { factory } = applying;
-  return [
-    frameNode(factory, edit.frame),
-    factory.createNumericLiteral(edit.row),
-    pathNode(factory, edit.path),
-    capturesNode(factory, edit.captures),
-    ...args(applying, node),
-  ];
+  return [verbatim(applying.factory, placeText(edit)), ...args(applying, node)];
 }
 
 function markedCall(applying: Applying, node: Call, edit: MarkEdit, writer: Writer): ts.Expression {
@@ -112,7 +106,7 @@ function calleeAndSelf(
   writer: Writer,
 ): [ts.Expression, ts.Expression] {
   const { factory } = applying;
-  if (self.kind === "none") return [writer.value(callee), factory.createVoidZero()];
+  if (self.kind === "none") return [writer.value(callee), verbatim(factory, "void 0")];
   const member = memberIn(applying.ts, callee);
   if (self.kind === "guard") return [writer.value(member), factory.createIdentifier(self.name)];
   const object = writer.value(member.expression);
@@ -155,9 +149,9 @@ function onFrame(
   const { ts, factory } = applying;
   // A comment before the callee is one before the call, and is printed there.
   ts.setCommentRange(callee, { pos: -1, end: callee.end });
-  const frame = frameNode(factory, edit.frame);
-  const place = [factory.createNumericLiteral(edit.row), pathNode(factory, edit.path)];
-  return replace(applying, node, callMethod(factory, frame, method, [...place, callee, ...rest]));
+  const onFrame = verbatim(factory, `${frameText(edit.frame)}.${method}`);
+  const args = [verbatim(factory, placeText(edit)), callee, ...rest];
+  return replace(applying, node, factory.createCallExpression(onFrame, undefined, args));
 }
 
 function argumentArray(applying: Applying, node: Call): ts.Expression {

@@ -1,8 +1,9 @@
 /** Functions that open a frame. */
 import type ts from "typescript";
+import { enterText } from "../generated.js";
 import type { FunctionEdit } from "../plan/shape.js";
 import { directivesOf } from "../plan/syntax.js";
-import { constant, enterNode } from "./build.js";
+import { constant, verbatim } from "./build.js";
 import type { Applying } from "./index.js";
 
 /**
@@ -88,7 +89,9 @@ type GeneratorLike = ts.FunctionDeclaration | ts.FunctionExpression | ts.MethodD
 /** The frame, then the variables, after the directives, which are only directives while they stand first. */
 function openFrame({ ts, factory }: Applying, body: ts.Block, { frame, temps, place }: FunctionEdit): ts.Block {
   const opening: ts.Statement[] = [];
-  if (place === "body") opening.push(constant(factory, ts.NodeFlags.Const, frame.name, enterNode(factory, frame)));
+  if (place === "body") {
+    opening.push(constant(factory, ts.NodeFlags.Const, frame.name, verbatim(factory, enterText(frame))));
+  }
   if (temps.length > 0) {
     const declarations = temps.map((temp) => factory.createVariableDeclaration(temp));
     const list = factory.createVariableDeclarationList(declarations, ts.NodeFlags.Let);
@@ -119,7 +122,8 @@ function parametersOf(
   { frame, place, rest }: FunctionEdit,
 ): ts.NodeArray<ts.ParameterDeclaration> {
   if (place === "body") return node.parameters;
-  const elements = [factory.createBindingElement(undefined, undefined, frame.name, enterNode(factory, frame))];
+  const enter = verbatim(factory, enterText(frame));
+  const elements = [factory.createBindingElement(undefined, undefined, frame.name, enter)];
   const last = node.parameters.at(-1);
   if (rest !== undefined && last !== undefined) {
     const slice = factory.createPropertyAccessExpression(factory.createArrayLiteralExpression(), "slice");

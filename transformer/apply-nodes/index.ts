@@ -33,7 +33,10 @@ export function applyPlan(
 ): ts.SourceFile {
   const { factory } = context;
   const edits = indexEdits(ts, plan);
+  // What transformers before ours have made or moved may hold edits anywhere.
+  const isAsParsed = ts.getOriginalNode(file) === file;
   const visit = (node: ts.Node): ts.Node => {
+    if (isAsParsed && !edits.startsIn(node)) return node;
     const wrap = ts.isExpression(node) ? edits.wrap(node) : undefined;
     return wrap === undefined ? visitPlain(node) : wrapExpression(node as ts.Expression, wrap.temps);
   };
@@ -76,6 +79,6 @@ export function applyPlan(
     visitChildren,
   };
   const changed = visitChildren(file);
-  const statements = [...changed.statements, ...rootFunction(ts, plan.root.source)];
+  const statements = [...changed.statements, ...rootFunction(factory, plan.root)];
   return factory.updateSourceFile(changed, ts.setTextRange(factory.createNodeArray(statements), changed.statements));
 }

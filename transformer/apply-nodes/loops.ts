@@ -1,7 +1,8 @@
 /** Loops that count their iterations. */
 import type ts from "typescript";
+import { iterationText } from "../generated.js";
 import type { LoopEdit, MovedHead } from "../plan/shape.js";
-import { constant, frameNode } from "./build.js";
+import { constant, verbatim } from "./build.js";
 import type { Applying } from "./index.js";
 
 /**
@@ -13,12 +14,7 @@ import type { Applying } from "./index.js";
 export function applyLoop(applying: Applying, statement: ts.Statement, edit: LoopEdit): ts.Statement {
   const { ts, factory } = applying;
   const variables = [
-    factory.createVariableDeclaration(
-      edit.counter,
-      undefined,
-      undefined,
-      factory.createPrefixMinus(factory.createNumericLiteral(1)),
-    ),
+    factory.createVariableDeclaration(edit.counter, undefined, undefined, verbatim(factory, "-1")),
     ...(edit.keyed === undefined ? [] : [factory.createVariableDeclaration(edit.keyed.name)]),
   ];
   const list = factory.createVariableDeclarationList(variables, ts.NodeFlags.Let);
@@ -88,12 +84,8 @@ export function applySkip({ ts, factory }: Applying, node: ts.ContinueStatement,
   return ts.setOriginalNode(ts.setTextRange(factory.createBreakStatement(label), node), node);
 }
 
-function iterationConstant({ ts, factory }: Applying, { constant: name, counter, keyed }: LoopEdit): ts.Statement {
-  const next = factory.createPrefixIncrement(factory.createIdentifier(counter));
-  if (keyed === undefined) return constant(factory, ts.NodeFlags.Const, name, next);
-  const itemKey = factory.createPropertyAccessExpression(frameNode(factory, keyed.frame), "itemKey");
-  const key = factory.createCallExpression(itemKey, undefined, [factory.createIdentifier(keyed.name), next]);
-  return constant(factory, ts.NodeFlags.Const, name, key);
+function iterationConstant({ ts, factory }: Applying, edit: LoopEdit): ts.Statement {
+  return constant(factory, ts.NodeFlags.Const, edit.constant, verbatim(factory, iterationText(edit)));
 }
 
 function movedPart(applying: Applying, node: ts.IterationStatement, edit: LoopEdit, part: MovedHead): ts.Statement[] {

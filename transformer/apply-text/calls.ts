@@ -1,8 +1,8 @@
 /** Sites and marked calls. What is inside a call stays where it is: callee, arguments, comments, line breaks. */
 import type ts from "typescript";
-import type { CallEdit, ConstructEdit, MarkEdit, SiteEdit } from "../plan/shape.js";
+import { frameText, placeText } from "../generated.js";
+import type { CallEdit, ConstructEdit, MarkEdit, Self, SiteEdit } from "../plan/shape.js";
 import { memberIn, takesName } from "../plan/syntax.js";
-import { callText, capturesText, frameText, pathText, selfText } from "./build.js";
 import type { Applying } from "./index.js";
 
 type Call = ts.CallExpression | ts.NewExpression;
@@ -58,9 +58,19 @@ export function argumentsAsArray(applying: Applying, node: Call): void {
 
 /** `(a, b)` becomes `($1, 0, 0, 0, a, b)`. */
 export function siteArguments({ text }: Applying, node: ts.CallExpression, edit: SiteEdit): void {
-  const place = `${frameText(edit.frame)}, ${edit.row}, ${pathText(edit.path)}, ${capturesText(edit.captures)}`;
   const comma = node.arguments.length > 0 ? ", " : "";
-  text.replace(node.arguments.pos - 1, node.arguments.pos, `(${place}${comma}`);
+  text.replace(node.arguments.pos - 1, node.arguments.pos, `(${placeText(edit)}${comma}`);
+}
+
+/** `$1.call(4, [$c1],` */
+export function callText(edit: MarkEdit | ConstructEdit, method: "call" | "new"): string {
+  return `${frameText(edit.frame)}.${method}(${placeText(edit)},`;
+}
+
+/** What a marked call passes as `this`. */
+export function selfText(self: Self): string {
+  if (self.kind === "none") return "void 0";
+  return self.kind === "this" ? "this" : self.name;
 }
 
 function construct(applying: Applying, node: ts.NewExpression, edit: ConstructEdit): void {

@@ -1,8 +1,7 @@
 /** Optional chains that hold a marked call, written out. */
 import type ts from "typescript";
 import type { ChainEdit } from "../plan/shape.js";
-import { callText, selfText } from "./build.js";
-import { argumentsAsArray, assignment, holdReceiver, siteArguments } from "./calls.js";
+import { argumentsAsArray, assignment, callText, holdReceiver, selfText, siteArguments } from "./calls.js";
 import type { Applying } from "./index.js";
 
 type Link = ts.PropertyAccessChain | ts.ElementAccessChain | ts.CallChain;

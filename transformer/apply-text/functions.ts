@@ -1,8 +1,8 @@
 /** Functions that open a frame. */
 import type ts from "typescript";
+import { enterText } from "../generated.js";
 import type { FunctionEdit } from "../plan/shape.js";
 import { directivesOf } from "../plan/syntax.js";
-import { enterText } from "./build.js";
 import type { Applying } from "./index.js";
 
 /**

@@ -38,6 +38,7 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   const chainStarts = new Set(plan.chains.map(({ pos }) => pos));
 
   const visit = (node: ts.Node): void => {
+    if (!edits.startsIn(node)) return;
     const wrap = ts.isExpression(node) ? edits.wrap(node) : undefined;
     if (wrap !== undefined) {
       text.open(startOf(node), `((${wrap.temps.join(", ")}) => (`);
@@ -80,7 +81,7 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
     isInBlock: (statement) => inBlocks.has(statement),
     token: (node, kind) => node.getChildren(file).find((child) => child.kind === kind)!,
   };
-  appendRoot(file, text, plan.root.source);
+  appendRoot(file, text, plan.root);
   visitChildren(file);
   return text.result;
 }

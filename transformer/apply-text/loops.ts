@@ -4,8 +4,8 @@
  * a head, if it spans lines, does code change its line.
  */
 import type ts from "typescript";
+import { iterationText } from "../generated.js";
 import type { LoopEdit, MovedHead } from "../plan/shape.js";
-import { frameText } from "./build.js";
 import type { Applying } from "./index.js";
 
 /**
@@ -45,10 +45,8 @@ export function applySkip({ text, startOf }: Applying, node: ts.ContinueStatemen
   text.replace(start, node.label?.end ?? start + "continue".length, `break ${label}`);
 }
 
-function constantOf({ constant, counter, keyed }: LoopEdit): string {
-  const next = `++${counter}`;
-  const value = keyed === undefined ? next : `${frameText(keyed.frame)}.itemKey(${keyed.name}, ${next})`;
-  return `const ${constant} = ${value};`;
+function constantOf(edit: LoopEdit): string {
+  return `const ${edit.constant} = ${iterationText(edit)};`;
 }
 
 function bodyOf({ ts, text, startOf }: Applying, { statement: body }: ts.IterationStatement, edit: LoopEdit): void {

@@ -1,5 +1,6 @@
 /** Where the module's root function goes: on one line, after the last code. */
 import type ts from "typescript";
+import type { Plan } from "../plan/shape.js";
 import type { EditedText } from "./edited-text.js";
 
 interface Comment {
@@ -12,7 +13,7 @@ interface Comment {
  * On the last line if that is empty. Else behind the last code or comment, but not in a line comment, and before the
  * comment that names a source map: tools look for that at the start of the last line.
  */
-export function appendRoot(file: ts.SourceFile, text: EditedText, source: string): void {
+export function appendRoot(file: ts.SourceFile, text: EditedText, { name, value }: Plan["root"]): void {
   const { original } = text;
   const codeEnd = file.endOfFileToken.pos;
   const comments = commentsAfter(original, codeEnd);
@@ -20,7 +21,7 @@ export function appendRoot(file: ts.SourceFile, text: EditedText, source: string
   const at = placeBefore(map?.start ?? original.length, map === undefined, original, comments);
   const behindCode = !/[\r\n\u2028\u2029]/.test(original.slice(codeEnd, at));
   const space = /\S/.test(original.charAt(at)) ? " " : "";
-  text.close(at, `${behindCode ? "; " : ""}${source.replace(/\n\s*/g, " ")}${space}`);
+  text.close(at, `${behindCode ? "; " : ""}function ${name}() { return ${value}; } ${name}();${space}`);
 }
 
 function placeBefore(limit: number, isEnd: boolean, original: string, comments: readonly Comment[]): number {

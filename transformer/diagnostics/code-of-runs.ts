@@ -4,7 +4,7 @@
  */
 import type ts from "typescript";
 import type { Analysis } from "../plan/analysis.js";
-import { isExportCall } from "../plan/library.js";
+import { exportName } from "../plan/library.js";
 import type { CallRecord, FunctionRecord } from "../plan/survey.js";
 import { functionLiteral, isMember, memberName, unwrap } from "../plan/syntax.js";
 import type { FunctionLookup } from "./functions.js";
@@ -23,8 +23,20 @@ const callers = new Set(
   "map flatMap forEach filter find findIndex some every reduce reduceRight sort then catch finally from all".split(" "),
 );
 
-export function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): CodeOfRuns {
-  const { source, library, found } = analysis;
+const known = new WeakMap<Analysis, CodeOfRuns>();
+
+/** Worked out once: other files ask for it too. */
+export function codeOfRuns(analysis: Analysis, functions: FunctionLookup): CodeOfRuns {
+  let runs = known.get(analysis);
+  if (runs === undefined) {
+    runs = findCodeOfRuns(analysis, functions);
+    known.set(analysis, runs);
+  }
+  return runs;
+}
+
+function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): CodeOfRuns {
+  const { source, found } = analysis;
   const { ts } = source;
   const bodies = new Set<FunctionRecord>();
   const workflows = new Set<FunctionRecord>();
@@ -32,7 +44,7 @@ export function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): C
     if (call.sited === "step") {
       const body = bodyOf(ts, functions, call.node);
       if (body !== undefined) bodies.add(body);
-    } else if (isExportCall(library, call.node.expression, "workflow")) {
+    } else if (call.exported === "workflow") {
       const last = functions.meantBy(call.node.arguments?.at(-1));
       if (last !== undefined) workflows.add(last);
     }
@@ -60,11 +72,11 @@ export function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): C
   }
   for (const record of queue) {
     for (const inner of record.functions) if (!inBody(inner)) add(inner, role.get(record)!);
-    for (const { node, sited } of record.calls) {
+    for (const { node, sited, exported } of record.calls) {
       const called = functions.meantBy(node.expression);
       if (called !== undefined) add(called, "helper");
       // `items.map(label)`; a function handed to `step` is a body.
-      if (sited !== undefined || isExportCall(library, node.expression, "workflow")) continue;
+      if (sited !== undefined || exported === "workflow") continue;
       for (const argument of node.arguments ?? []) {
         const passed = functionLiteral(ts, argument) === undefined ? functions.meantBy(argument) : undefined;
         if (passed !== undefined && !bodies.has(passed)) add(passed, "helper");
@@ -100,7 +112,7 @@ function findLeading(
     const declaration = ts.isIdentifier(name) ? scopes.resolve(name)?.declaration : undefined;
     if (declaration === undefined || !ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
     const made = unwrap(ts, declaration.initializer);
-    return ts.isCallExpression(made) && isExportCall(library, made.expression, "workflow");
+    return ts.isCallExpression(made) && exportName(library, made.expression) === "workflow";
   };
   const leading = new Set<FunctionRecord>();
   const callees = new Map<FunctionRecord, FunctionRecord[]>();

@@ -28,8 +28,8 @@ function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Find
 
 /** `process.env`, in whatever way it is read. */
 function environment({ source, functions, runs }: Subject, originOf: OriginOf): Finding[] {
-  const { ts, identifiers } = source;
-  if (!["env", "argv"].some((name) => identifiers.has(name))) return [];
+  const { ts } = source;
+  if (!source.mentions("env") && !source.mentions("argv")) return [];
   const isRead = (node: ts.Node): node is ts.Expression => isMember(ts, node) || ts.isIdentifier(node);
   return findNodes(source, isRead).flatMap((node) => {
     const parent = source.parents.get(node);

@@ -1,14 +1,13 @@
 /** Sites of one function with the same text: told apart by their order alone, which an edit may change. */
-import { fingerprintsOf } from "../plan/fingerprint.js";
 import type { Finding, Rule } from "./finding.js";
 
-export const identicalCalls: Rule = ({ source, found }) => {
-  const { call: fingerprint } = fingerprintsOf(source);
+export const identicalCalls: Rule = ({ source, found, fingerprints }) => {
   return found.functions.flatMap(({ calls }) => {
     const first = new Map<string, number>();
     return calls.flatMap(({ node, sited }): Finding[] => {
-      if (sited === undefined) return [];
-      const text = fingerprint(node);
+      // All calls of `changed` with one id are meant to be one.
+      if (sited === undefined || sited === "changed") return [];
+      const text = fingerprints.call(node);
       const line = first.get(text);
       if (line !== undefined) {
         const what = `This call of \`${sited}\` has the text of that on line ${line}`;

@@ -1,14 +1,14 @@
 /** Uses of the library's functions that cannot be given an identity. */
 import type ts from "typescript";
-import { referencesIn } from "../plan/captures.js";
+import { isReference } from "../plan/captures.js";
 import {
+  exportName,
   isGlobal,
   isImportCall,
   isLibraryText,
   isSitedName,
   type LibraryValue,
   namesLibrary,
-  sitedName,
 } from "../plan/library.js";
 import { boundNames } from "../plan/scopes.js";
 import { isErased, isMember, memberName, parentPastWrappers, unwrap } from "../plan/syntax.js";
@@ -50,17 +50,22 @@ function namesFor({ source }: Subject, aliases: readonly ts.VariableDeclaration[
 
 function usesAsValue(subject: Subject, names: ReadonlySet<string>): Finding[] {
   const { source, library } = subject;
-  const { ts, file } = source;
-  const found: Finding[] = [];
-  for (const statement of file.statements) {
-    if (ts.isImportDeclaration(statement) || ts.isImportEqualsDeclaration(statement)) continue;
-    for (const reference of referencesIn(source, statement)) {
-      const use = names.has(reference.text) ? longestUse(subject, reference) : undefined;
-      const value = use && library.meaningOf(use);
-      if (value?.kind === "export" && isSitedName(value.name)) found.push(...faultOfUse(subject, use!, value.name));
-    }
-  }
-  return found;
+  const { ts } = source;
+  const isImport = (node: ts.Node): boolean => ts.isImportDeclaration(node) || ts.isImportEqualsDeclaration(node);
+  const isNamed = (node: ts.Node): node is ts.Identifier => ts.isIdentifier(node) && names.has(node.text);
+  return findNodes(source, isNamed).flatMap((node) => {
+    if (!isReference(source, node) || isImport(statementAround(source, node))) return [];
+    const use = longestUse(subject, node);
+    const name = use && exportName(library, use);
+    return isSitedName(name) ? faultOfUse(subject, use!, name) : [];
+  });
+}
+
+/** The statement of the file that a node stands in. */
+function statementAround({ file, parents }: Subject["source"], node: ts.Node): ts.Node {
+  let at = node;
+  for (let parent = parents.get(at); parent !== undefined && parent !== file; parent = parents.get(at)) at = parent;
+  return at;
 }
 
 /** The longest expression around a name that still means something of the library: `ns.step`, `(0, ns.step)`. */
@@ -226,8 +231,8 @@ function insideWith({ source, library }: Subject): Finding[] {
   if (!/\bwith\s*\(/.test(file.text)) return [];
   return findNodes(source, ts.isWithStatement).flatMap(({ statement }) =>
     findNodes(source, ts.isCallExpression, statement).flatMap((call) => {
-      const name = sitedName(library, call.expression);
-      if (name === undefined) return [];
+      const name = exportName(library, call.expression);
+      if (!isSitedName(name)) return [];
       const what = `\`${name}\` may mean a property of the object that \`with\` names`;
       return [{ code: "STEPMARK1006" as const, at: call.expression, what }];
     }),
@@ -236,7 +241,7 @@ function insideWith({ source, library }: Subject): Finding[] {
 
 /** A direct `eval`, which sees and may change the variables around. */
 function evaluated({ source, scopes, found, runs, functions }: Subject): Finding[] {
-  if (!source.identifiers.has("eval")) return [];
+  if (!source.mentions("eval")) return [];
   return found.calls.flatMap(({ node }) => {
     if (!isGlobal(source, scopes, unwrap(source.ts, node.expression), "eval")) return [];
     if (runs.roleOf(functions.around(node)) !== "flow") return [];

@@ -5,7 +5,7 @@ import { mentionsLibrary } from "../plan/library.js";
 import { readSource, type TypeScript } from "../plan/syntax.js";
 import { awaiting } from "./awaiting.js";
 import { capturedState } from "./captured-state.js";
-import { findCodeOfRuns } from "./code-of-runs.js";
+import { codeOfRuns } from "./code-of-runs.js";
 import { determinism } from "./determinism.js";
 import type { Diagnostic } from "./diagnostic.js";
 import type { Finding, Rule, Subject } from "./finding.js";
@@ -52,7 +52,7 @@ export function diagnose(analysis: Analysis, options: DiagnoseOptions): Diagnost
   if (isOff(diagnostics)) return [];
   const isOn = (code: DiagnosticCode): boolean => levelOf(diagnostics, code) !== "off";
   const functions = lookUpFunctions(analysis);
-  const subject: Subject = { ...analysis, functions, runs: findCodeOfRuns(analysis, functions) };
+  const subject: Subject = { ...analysis, functions, runs: codeOfRuns(analysis, functions) };
   const found = rules.flatMap(({ rule, codes }) => (codes.some(isOn) ? rule(subject) : []));
   return report(analysis.source.file, [...found, ...(more?.(subject) ?? [])], options);
 }

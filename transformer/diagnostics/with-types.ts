@@ -4,7 +4,7 @@ import { type Analysis, analyse } from "../plan/analysis.js";
 import { isLibraryText, isSitedName } from "../plan/library.js";
 import type { FunctionRecord } from "../plan/survey.js";
 import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
-import { findCodeOfRuns } from "./code-of-runs.js";
+import { codeOfRuns } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import { lookUpFunctions } from "./functions.js";
 
@@ -18,43 +18,66 @@ export interface TypedProgram {
 
 export function withTypes(typed: TypedProgram): Rule {
   const files = new ProjectFiles(typed);
-  return (subject) => [...unfollowed(typed, subject), ...unseenHelpers(typed, files, subject)];
+  const exportsOf = readExports(typed);
+  return (subject) => [...unfollowed(typed, exportsOf, subject), ...unseenHelpers(typed, files, subject)];
 }
 
 /** `context.step(...)`, or a `step` from a barrel: by its type the library's own, by its text anything. */
-function unfollowed({ ts, program }: TypedProgram, { source, library, found }: Subject): Finding[] {
+function unfollowed({ ts, program }: TypedProgram, exportsOf: ExportsOf, { source, found }: Subject): Finding[] {
   const checker = program.getTypeChecker();
-  const types = typesOfSited(ts, checker, source);
-  if (types.size === 0) return [];
-  return found.calls.flatMap(({ node, sited }) => {
-    if (sited !== undefined || !ts.isCallExpression(node) || library.meaningOf(node.expression) !== undefined)
-      return [];
+  const exports = exportsOf(source);
+  if (exports === undefined) return [];
+  return found.calls.flatMap(({ node, exported }) => {
+    if (exported !== undefined || !ts.isCallExpression(node)) return [];
     const callee = unwrap(ts, node.expression);
     if (!ts.isIdentifier(callee) && !isMember(ts, callee)) return [];
-    const name = types.get(checker.getTypeAtLocation(callee));
+    // Which signature is called the compiler has found out before, and for nearly all calls this answers.
+    const signature = checker.getResolvedSignature(node)?.declaration;
+    if (signature !== undefined && !exports.signatures.has(signature)) return [];
+    const name = exports.types.get(checker.getTypeAtLocation(callee));
     if (name === undefined) return [];
     const what = `\`${callee.getText(source.file)}\` is stepmark's \`${name}\` by its type`;
     return [{ code: "STEPMARK1009" as const, at: callee, what }];
   });
 }
 
-function typesOfSited(
-  ts: TypeScript,
-  checker: ts.TypeChecker,
-  source: Subject["source"],
-): ReadonlyMap<ts.Type, string> {
+/** What the checker knows of the sited functions. */
+interface SitedExports {
+  /** With the function's name. */
+  readonly types: ReadonlyMap<ts.Type, string>;
+  readonly signatures: ReadonlySet<ts.Node>;
+}
+
+type ExportsOf = (source: Subject["source"]) => SitedExports | undefined;
+
+/** Answers what a file's import of the library brings. */
+function readExports({ ts, program }: TypedProgram): ExportsOf {
+  const known = new Map<ts.Symbol, SitedExports>();
+  return (source) => {
+    const statement = source.file.statements.find(
+      (each): each is ts.ImportDeclaration =>
+        ts.isImportDeclaration(each) && isLibraryText(source, each.moduleSpecifier),
+    );
+    const checker = program.getTypeChecker();
+    const module = statement && checker.getSymbolAtLocation(statement.moduleSpecifier);
+    if (module === undefined) return undefined;
+    const exports = known.get(module) ?? sitedExports(ts, checker, module);
+    known.set(module, exports);
+    return exports;
+  };
+}
+
+function sitedExports(ts: TypeScript, checker: ts.TypeChecker, module: ts.Symbol): SitedExports {
   const types = new Map<ts.Type, string>();
-  for (const statement of source.file.statements) {
-    if (!ts.isImportDeclaration(statement) || !isLibraryText(source, statement.moduleSpecifier)) continue;
-    const module = checker.getSymbolAtLocation(statement.moduleSpecifier);
-    for (const symbol of module === undefined ? [] : checker.getExportsOfModule(module)) {
-      if (!isSitedName(symbol.name)) continue;
-      const type = checker.getTypeOfSymbol(symbol);
-      if ((type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) === 0) types.set(type, symbol.name);
-    }
-    break;
+  for (const symbol of checker.getExportsOfModule(module)) {
+    if (!isSitedName(symbol.name)) continue;
+    const type = checker.getTypeOfSymbol(symbol);
+    if ((type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) === 0) types.set(type, symbol.name);
   }
-  return types;
+  const signatures = [...types.keys()].flatMap((type) =>
+    type.getCallSignatures().map(({ declaration }) => declaration),
+  );
+  return { types, signatures: new Set(signatures.filter((declaration) => declaration !== undefined)) };
 }
 
 function unseenHelpers(typed: TypedProgram, files: ProjectFiles, subject: Subject): Finding[] {
@@ -62,6 +85,7 @@ function unseenHelpers(typed: TypedProgram, files: ProjectFiles, subject: Subjec
   return subject.found.calls.flatMap((call) => {
     const { node, owner, sited } = call;
     if (sited !== undefined || subject.runs.roleOf(owner) === undefined) return [];
+    if (subject.functions.meantBy(node.expression) !== undefined) return [];
     const called = files.functionMeantBy(node.expression);
     if (called === undefined || files.isSeen(called.getSourceFile())) return [];
     const file = baseName(called.getSourceFile().fileName);
@@ -172,6 +196,6 @@ interface FileFacts {
 }
 
 function factsOf(analysis: Analysis): FileFacts {
-  const { leadsToSteps } = findCodeOfRuns(analysis, lookUpFunctions(analysis));
+  const { leadsToSteps } = codeOfRuns(analysis, lookUpFunctions(analysis));
   return { records: new Map(analysis.found.functions.map((record) => [record.node, record])), leadsToSteps };
 }

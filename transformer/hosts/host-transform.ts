@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileOf } from "../file-name.js";
+import { lockOf } from "../lock/lock-file.js";
+import { printLine } from "../lock/lock-line.js";
 import { includes, modulePath, readOptions } from "../options.js";
 import { type Diagnostic, type TransformedText, type TransformTextOptions, transformText } from "../transform-text.js";
 import { refuseCompiled } from "./compiled-code.js";
@@ -21,7 +23,12 @@ export type HostTransform = (
   code: string,
   id: string,
   report: (diagnostic: Diagnostic) => void,
-) => Pick<TransformedText, "code" | "map"> | undefined;
+) => HostTransformed | undefined;
+
+export interface HostTransformed extends Pick<TransformedText, "code" | "map"> {
+  /** The lock file that the result depends on too. */
+  readonly lock: string | undefined;
+}
 
 /**
  * @param options `root` may be relative to `project`, and is `project` by default
@@ -29,7 +36,7 @@ export type HostTransform = (
  * @throws TransformerOptionsError for an unknown option
  */
 export function hostTransform(options: HostOptions, project: string, where: string): HostTransform {
-  const { include = [], root = "." } = readOptions(options, where);
+  const { include = [], root = ".", lock } = readOptions(options, where);
   const absolute = path.resolve(project, root);
   const isIncluded = includes(include);
   return (code, id, report) => {
@@ -42,8 +49,19 @@ export function hostTransform(options: HostOptions, project: string, where: stri
     for (const diagnostic of transformed.diagnostics) report(diagnostic);
     if (transformed.sites.length === 0) return undefined;
     refuseCompiled(code, file, modulePath(absolute, file));
-    return transformed;
+    return { ...transformed, lock: lockOf(absolute, lock)?.file };
   };
+}
+
+/**
+ * What of the lock file a module depends on, for the keys of caches.
+ *
+ * @param options as of `hostTransform`
+ */
+export function lockedText({ root = ".", lock }: HostOptions, project: string, file: string): string {
+  const absolute = path.resolve(project, root);
+  const lines = lockOf(absolute, lock)?.of(modulePath(absolute, file)) ?? [];
+  return lines.map(printLine).join("\n");
 }
 
 /** The project that a folder belongs to: the nearest folder above with a package.json, or the folder itself. */

@@ -10,7 +10,7 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
-import { type HostOptions, type HostTransform, hostTransform } from "./host-transform.js";
+import { type HostOptions, type HostTransform, hostTransform, lockedText } from "./host-transform.js";
 
 export interface JestOptions extends HostOptions {
   /** The transformer that comes after: a package or a file, alone or with its options. Without one the code is run as it is. */
@@ -62,7 +62,7 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
     },
     getCacheKey(code, file, call) {
       const rest = next.getCacheKey?.(code, file, call) ?? [code, file, call.configString, call.instrument];
-      const parts = JSON.stringify([version(), options, rest]);
+      const parts = JSON.stringify([version(), options, lockedText(options, call.config.rootDir, file), rest]);
       return createHash("sha256").update(parts).digest("hex");
     },
   };

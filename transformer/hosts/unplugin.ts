@@ -15,11 +15,13 @@ export const plugin = createUnplugin<HostOptions | undefined, false>((options = 
   let transform = belowProject(projectFolder(process.cwd()));
   const hook = {
     filter: { id: scriptId, code: options.include === undefined ? mayMention : undefined },
-    handler(this: Log, code: string, id: string) {
-      return transform(code, id, (diagnostic) => {
+    handler(this: Context, code: string, id: string) {
+      const transformed = transform(code, id, (diagnostic) => {
         if (diagnostic.category === "error") this.error(formatDiagnostic(diagnostic));
         else this.warn(formatDiagnostic(diagnostic));
       });
+      if (transformed?.lock !== undefined) this.addWatchFile(transformed.lock);
+      return transformed && { code: transformed.code, map: transformed.map };
     },
   };
   return {
@@ -51,10 +53,11 @@ export const plugin = createUnplugin<HostOptions | undefined, false>((options = 
   };
 });
 
-/** What a bundler shows to its user. */
-interface Log {
+/** What is used of what a bundler offers to a plugin. */
+interface Context {
   warn(message: string): void;
   error(message: string): void;
+  addWatchFile(file: string): void;
 }
 
 /** What a text has to hold to import the library: its name, which may be spelt with escapes. */

@@ -1,16 +1,18 @@
 /** What a file's syntax says, before anything is decided: the plan and the diagnostics are both made from it. */
 import type ts from "typescript";
+import { type Fingerprints, fingerprintsOf } from "./fingerprint.js";
 import { importsLibrary, type Library, mentionsLibrary, readLibrary } from "./library.js";
 import { hasRoot } from "./root.js";
 import { analyseScopes, type Scopes } from "./scopes.js";
 import { type Survey, survey } from "./survey.js";
-import { memberName, readSource, type Source, type TypeScript } from "./syntax.js";
+import { readSource, type Source, type TypeScript } from "./syntax.js";
 
 export interface Analysis {
   readonly source: Source;
   readonly scopes: Scopes;
   readonly library: Library;
   readonly found: Survey;
+  readonly fingerprints: Fingerprints;
 }
 
 export interface AnalysisOptions {
@@ -36,28 +38,26 @@ export function analyse(ts: TypeScript, file: ts.SourceFile, options: AnalysisOp
   return analysis;
 }
 
+/** Gives the memory back, once the file has been planned: a compiler keeps its source files to the end. */
+export function forget(file: ts.SourceFile): void {
+  known.delete(file);
+}
+
 function analyseAnew(ts: TypeScript, file: ts.SourceFile, { included, force }: AnalysisOptions): Analysis | undefined {
   if (file.isDeclarationFile || file.fileName.endsWith(".json")) return undefined;
   if (!included && !mentionsLibrary(file.text)) return undefined;
+  if (hasRoot(ts, file)) return undefined;
   const source = readSource(ts, file);
   const scopes = analyseScopes(source);
   if (!included && !importsLibrary(source, scopes)) return undefined;
   const library = readLibrary(source, scopes);
-  if (isTransformed(source, library)) return undefined;
-  return { source, scopes, library, found: survey(source, scopes, library, force) };
+  const found = survey(source, scopes, library, force);
+  // A library function's `at` is only ever called in code that has been here before.
+  if (found.calls.some(({ node }) => callsAt(ts, library, node.expression))) return undefined;
+  return { source, scopes, library, found, fingerprints: fingerprintsOf(source) };
 }
 
-/** A file with our root function, or with a call of a library function's `at`, has been here before. */
-function isTransformed(source: Source, library: Library): boolean {
-  const { ts, file } = source;
-  if (hasRoot(ts, file)) return true;
-  if (!source.identifiers.has("at")) return false;
-  const callsAt = (node: ts.Node): boolean => {
-    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-      const { expression } = node.expression;
-      if (memberName(ts, node.expression) === "at" && library.meaningOf(expression)?.kind === "export") return true;
-    }
-    return ts.forEachChild(node, callsAt) ?? false;
-  };
-  return callsAt(file);
+function callsAt(ts: TypeScript, library: Library, callee: ts.Expression): boolean {
+  if (!ts.isPropertyAccessExpression(callee) || callee.name.text !== "at") return false;
+  return library.meaningOf(callee.expression)?.kind === "export";
 }

@@ -3,7 +3,6 @@
  * function. All calls are counted, marked or not, so that leaving one out changes no other's name.
  */
 import type ts from "typescript";
-import { isExportCall, type Library } from "./library.js";
 import { assignedName, type CallRecord, type FunctionRecord, type Survey } from "./survey.js";
 import {
   functionLiteral,
@@ -28,14 +27,14 @@ export interface Anchors {
   readonly functions: ReadonlyMap<FunctionRecord, Anchor>;
 }
 
-export function nameAnchors(source: Source, library: Library, { functions, calls }: Survey): Anchors {
+export function nameAnchors(source: Source, { functions, calls }: Survey): Anchors {
   const callAnchors = new Map<CallRecord, Anchor>();
   for (const { calls } of functions) {
     const inOrder = [...calls].sort(byEnd);
     const sites = inOrder.filter((call) => call.sited !== undefined);
     const others = inOrder.filter((call) => call.sited === undefined);
     number(sites, (call) => siteBase(source.ts, call), callAnchors);
-    number(others, (call) => callBase(source.ts, library, call.node), callAnchors);
+    number(others, (call) => callBase(source.ts, call), callAnchors);
   }
   const callOf = new Map<ts.Node, CallRecord>(calls.map((call) => [call.node, call]));
   const functionAnchors = new Map<FunctionRecord, Anchor>();
@@ -50,21 +49,28 @@ function byEnd(a: CallRecord, b: CallRecord): number {
 
 /** Gives the second place of one name `~1`, the third `~2`; `suffix` comes after the ordinal. */
 function number<T>(items: readonly T[], baseOf: (item: T) => string, into: Map<T, Anchor>, suffix = ""): void {
-  const bases = items.map(baseOf);
-  const total = new Map<string, number>();
-  for (const base of bases) total.set(base, (total.get(base) ?? 0) + 1);
-  const seen = new Map<string, number>();
-  items.forEach((item, index) => {
-    const base = bases[index]!;
-    const ordinal = seen.get(base) ?? 0;
-    seen.set(base, ordinal + 1);
-    into.set(item, { text: base + (ordinal === 0 ? "" : `~${ordinal}`) + suffix, shared: total.get(base)! });
-  });
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const base = baseOf(item);
+    const group = groups.get(base);
+    if (group === undefined) groups.set(base, [item]);
+    else group.push(item);
+  }
+  for (const [base, group] of groups) {
+    group.forEach((item, ordinal) => {
+      into.set(item, { text: base + (ordinal === 0 ? "" : `~${ordinal}`) + suffix, shared: group.length });
+    });
+  }
 }
 
 /** A name that the user chose may hold the sign of our ordinals. */
 function escapeSign(name: string): string {
   return name.replace(/[%~]/g, (sign) => (sign === "%" ? "%25" : "%7E"));
+}
+
+/** The anchor without its ordinal: `charge` of `charge~1`, `map()` of `map~2()`. */
+export function baseOf(anchor: string): string {
+  return anchor.replace(/~\d+/, "");
 }
 
 /** Functions whose first argument names what they do. */
@@ -74,6 +80,8 @@ function siteBase(ts: TypeScript, { node, sited }: CallRecord): string {
   const [first, second] = node.arguments ?? [];
   if (sited === "step") return stepBase(ts, first, second) ?? "step";
   if (sited === "child") return (first && referenceName(ts, first)) ?? "child";
+  // In names of its own: its id is often the name of the step that is new.
+  if (sited === "changed") return ["changed", first && literalName(ts, first)].filter(Boolean).join(":");
   if (named.has(sited!)) return (first && literalName(ts, first)) ?? sited!;
   return sited!;
 }
@@ -102,6 +110,21 @@ function nameOption(ts: TypeScript, options: ts.ObjectLiteralExpression): string
     }
   }
   return undefined;
+}
+
+/** The arguments of a call that are not about the call itself: those of a step without its name and options. */
+export function ownArguments(ts: TypeScript, node: ts.CallExpression | ts.NewExpression): readonly ts.Expression[] {
+  const [first, ...others] = node.arguments ?? [];
+  if (first === undefined || others.length === 0) return node.arguments ?? [];
+  const about = unwrap(ts, first);
+  const isAbout = ts.isStringLiteralLike(about) || ts.isTemplateExpression(about) || ts.isObjectLiteralExpression(about);
+  return isAbout ? others : (node.arguments ?? []);
+}
+
+/** What a step calls, whatever it is named. */
+export function bodyOf(ts: TypeScript, node: ts.CallExpression | ts.NewExpression): string | undefined {
+  const [body] = ownArguments(ts, node);
+  return body && bodyName(ts, body);
 }
 
 /** The name of a step's body, by what it calls. */
@@ -163,11 +186,11 @@ function literalName(ts: TypeScript, expression: ts.Expression): string | undefi
 }
 
 /** `m` for `o.m()`, `f` for `f()`, `C` for `new C`; `fn` for a function called where it stands, else `call`. */
-function callBase(ts: TypeScript, library: Library, node: ts.CallExpression | ts.NewExpression): string {
+function callBase(ts: TypeScript, { node, exported }: CallRecord): string {
   if (node.expression.kind === ts.SyntaxKind.SuperKeyword) return "super";
   if (node.expression.kind === ts.SyntaxKind.ImportKeyword) return "import";
   // A workflow's function is known by the workflow's name, not by how many workflows stand before it in the file.
-  if (isExportCall(library, node.expression, "workflow")) {
+  if (exported === "workflow") {
     const name = node.arguments?.[0] && literalName(ts, node.arguments[0]);
     if (name !== undefined) return name;
   }

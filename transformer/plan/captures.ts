@@ -2,7 +2,7 @@
 import type ts from "typescript";
 import type { Library } from "./library.js";
 import type { Binding, Scopes } from "./scopes.js";
-import { functionLiteral, isAmbient, isErased, type Source } from "./syntax.js";
+import { functionLiteral, nodesIn, type Source } from "./syntax.js";
 
 /** Captured names, by the function (or static block) whose activation holds them; in order of first appearance. */
 export type Captured = ReadonlyMap<ts.Node, readonly string[]>;
@@ -42,17 +42,12 @@ function isWithin({ parents }: Source, node: ts.Node, ancestor: ts.Node): boolea
 
 /** All identifiers under a node that read a variable, in source order. */
 export function referencesIn(source: Source, root: ts.Node): ts.Identifier[] {
-  const { ts } = source;
-  const found: ts.Identifier[] = [];
-  const visit = (node: ts.Node, parent: ts.Node | undefined): void => {
-    if (ts.isIdentifier(node)) {
-      if (parent !== undefined && reads(source, node, parent)) found.push(node);
-    } else if (!isErased(ts, node) && !isAmbient(ts, node)) {
-      ts.forEachChild(node, (child) => visit(child, node));
-    }
-  };
-  visit(root, undefined);
-  return found;
+  return nodesIn(source, root).filter((node) => isReference(source, node));
+}
+
+/** Whether a node is an identifier that reads a variable. */
+export function isReference(source: Source, node: ts.Node): node is ts.Identifier {
+  return source.ts.isIdentifier(node) && reads(source, node, source.parents.get(node)!);
 }
 
 /** Whether an identifier, by its place under its parent, reads a variable rather than names something. */

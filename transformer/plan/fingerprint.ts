@@ -7,147 +7,179 @@
  * (`as`, `!`, `private`, `implements`, signatures, type-only imports), the quotes of strings and property names, `()`
  * around an arrow's parameters or after `new C`, line endings in templates, white space in JSX text.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type ts from "typescript";
-import { isErased, isWrapper, type Source } from "./syntax.js";
+import { canBeErased, isErased, isWrapper, ofKind, onceFor, type Source, type TypeScript } from "./syntax.js";
+import { tokensIn } from "./tokens.js";
 
 export interface Fingerprints {
   /** Of one call, 12 hexadecimal digits. */
   call(node: ts.Node): string;
+  /** Of what surrounds a call, whatever call it is, 8 hexadecimal digits. */
+  around(call: ts.Node, surroundings: ts.Node): string;
   /** Of the whole file, 16 hexadecimal digits. */
-  readonly module: string;
+  module(): string;
 }
 
 export function fingerprintsOf(source: Source): Fingerprints {
   const spell = speller(source);
   return {
     call: (node) => digest(spell(node), 12),
-    module: digest(spell(source.file), 16),
+    around: (call, surroundings) => digest(spell(surroundings).replace(spell(call), () => "*"), 8),
+    module: () => digest(spell(source.file), 16),
   };
 }
 
 function digest(text: string, length: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+  return hash("sha256", text).slice(0, length);
 }
 
 /** Spells nodes canonically; each node once, since calls nest. */
-export function speller(source: Source): (node: ts.Node) => string {
-  const { ts, file } = source;
+export function speller({ ts, file }: Source): (node: ts.Node) => string {
   const K = ts.SyntaxKind;
   const spelt = new Map<ts.Node, string>();
-  const typeOnlyTokens = new Set<ts.SyntaxKind>([
-    K.PublicKeyword,
-    K.PrivateKeyword,
-    K.ProtectedKeyword,
-    K.ReadonlyKeyword,
-    K.AbstractKeyword,
-    K.OverrideKeyword,
-    K.SemicolonToken,
-    K.QuestionToken,
-    K.ExclamationToken,
-  ]);
 
   const spell = (node: ts.Node): string => {
-    const known = spelt.get(node);
-    if (known !== undefined) return known;
-    const text = spellNew(node);
+    if (node.kind <= K.LastToken) return spellToken(ts, node);
+    if (isWrapper(ts, node)) return spell(node.expression);
+    if (ts.isOmittedExpression(node)) return "-";
+    return spelt.get(node) ?? spellNew(node);
+  };
+
+  const spellNew = (node: ts.Node): string => {
+    const text = ts.isForStatement(node) ? spellFor(node) : spellParts(node);
     spelt.set(node, text);
     return text;
   };
 
-  const spellNew = (node: ts.Node): string => {
-    if (isWrapper(ts, node)) return spell(node.expression);
-    if (ts.isExpressionWithTypeArguments(node)) return spell(node.expression);
-    if (ts.isForStatement(node)) {
-      const { initializer, condition, incrementor, statement } = node;
-      return `[for ${[initializer, condition, incrementor, statement].map((part) => (part ? spell(part) : "-")).join(" ")}]`;
-    }
-    if (ts.isOmittedExpression(node)) return "-";
-    if (ts.isJsxText(node)) return spellJsxText(node.text);
-    const token = spellToken(node);
-    if (token !== undefined) return token;
-    const parts = partsOf(node, node.getChildren(file));
-    return parts.length === 1 ? parts[0]! : `[${parts.join(" ")}]`;
+  const spellFor = ({ initializer, condition, incrementor, statement }: ts.ForStatement): string =>
+    `[for ${[initializer, condition, incrementor, statement].map((part) => (part ? spell(part) : "-")).join(" ")}]`;
+
+  /** The node whose parts are being spelt, how far, and what they have come to. */
+  let open: { readonly node: ts.Node; end: number; text: string; count: number };
+
+  /** Children, and the tokens that stand between them and not as nodes of their own; no commas between items of a list. */
+  const spellParts = (node: ts.Node): string => {
+    const around = open;
+    const parts = { node, end: node.pos, text: "", count: 0 };
+    open = parts;
+    ts.forEachChild(node, addChild, addList);
+    addTokens(node.end);
+    open = around;
+    return parts.count === 1 ? parts.text : `[${parts.text}]`;
   };
 
-  /** Spelling of a node that is one token. */
-  const spellToken = (node: ts.Node): string | undefined => {
-    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) return node.text;
-    if (ts.isNoSubstitutionTemplateLiteral(node)) return `\`${templateText(node)}`;
-    if (ts.isStringLiteralLike(node)) return JSON.stringify(node.text);
-    if (ts.isNumericLiteral(node) || ts.isBigIntLiteral(node)) return node.text;
-    if (ts.isRegularExpressionLiteral(node)) return node.text;
-    if (ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node)) {
-      return templateText(node);
-    }
-    return ts.tokenToString(node.kind);
+  const addChild = (child: ts.Node): void => {
+    const { node } = open;
+    addTokens(child.pos);
+    open.end = child.end;
+    if (isDropped(ts, child, node)) return;
+    add(isPropertyName(ts, child, node) ? spellName(child.text) : spell(child));
   };
 
-  const partsOf = (node: ts.Node, children: readonly ts.Node[]): string[] => {
-    const parts: string[] = [];
-    for (const child of children) {
-      if (isDropped(node, child)) continue;
-      if (child.kind === K.SyntaxList) {
-        for (const item of child.getChildren(file)) {
-          if (item.kind === K.CommaToken || ts.isEmptyStatement(item) || isDropped(child, item)) continue;
-          add(parts, spell(item));
-        }
-      } else if (isPropertyName(node, child)) {
-        parts.push(/^[\w$]+$/.test(child.text) ? child.text : JSON.stringify(child.text));
-      } else {
-        add(parts, spell(child));
-      }
-    }
-    return parts;
+  const addList = (items: ts.NodeArray<ts.Node>): void => {
+    addTokens(items.pos);
+    open.end = items.end;
+    for (const item of items) if (!ts.isEmptyStatement(item) && !isDropped(ts, item, open.node)) add(spell(item));
   };
 
-  const add = (parts: string[], text: string): void => {
-    if (text !== "") parts.push(text);
+  const addTokens = (next: number): void => {
+    const { node, end } = open;
+    if (next === end) return;
+    const start = end === node.pos ? node.getStart(file) : end;
+    for (const token of tokensIn(ts, file.text.slice(start, next))) {
+      if (!isDroppedToken(ts, token.kind, node)) add(token.text);
+    }
   };
 
-  const isDropped = (parent: ts.Node, child: ts.Node): boolean => {
-    if (child.kind === K.EndOfFileToken || (child.kind >= K.FirstJSDocNode && child.kind <= K.LastJSDocNode))
-      return true;
-    if (child.kind === K.SemicolonClassElement) return true;
-    if (child.kind === K.VoidKeyword) return !ts.isVoidExpression(parent);
-    if (ts.isJsxExpression(child) && child.expression === undefined) return true;
-    if (typeOnlyTokens.has(child.kind))
-      return !ts.isConditionalExpression(parent) && !ts.isPrefixUnaryExpression(parent);
-    if (child.kind === K.ColonToken) return !ts.isConditionalExpression(parent);
-    if (child.kind === K.LessThanToken || child.kind === K.GreaterThanToken) {
-      return !ts.isBinaryExpression(parent) && !isJsxTag(parent);
-    }
-    if (child.kind === K.OpenParenToken || child.kind === K.CloseParenToken) {
-      return ts.isArrowFunction(parent) || ts.isNewExpression(parent);
-    }
-    if (ts.isParameter(child) && ts.isIdentifier(child.name) && child.name.text === "this") return true;
-    return isErased(ts, child) || holdsNothing(child);
+  const add = (part: string): void => {
+    if (part === "") return;
+    open.text = open.count === 0 ? part : `${open.text} ${part}`;
+    open.count++;
   };
 
-  /** An import or export list of types only: what is left of it depends on compiler options, and means nothing here. */
-  const holdsNothing = (node: ts.Node): boolean =>
-    ts.isImportDeclaration(node) &&
-    node.importClause !== undefined &&
-    node.importClause.name === undefined &&
-    node.importClause.namedBindings !== undefined &&
-    ts.isNamedImports(node.importClause.namedBindings) &&
-    node.importClause.namedBindings.elements.length > 0 &&
-    node.importClause.namedBindings.elements.every((element) => element.isTypeOnly);
+  return spell;
+}
 
-  const isJsxTag = (node: ts.Node): boolean =>
+function spellToken(ts: TypeScript, node: ts.Node): string {
+  if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) return node.text;
+  if (ts.isNoSubstitutionTemplateLiteral(node)) return `\`${templateText(node)}`;
+  if (ts.isStringLiteral(node)) return JSON.stringify(node.text);
+  if (ts.isJsxText(node)) return spellJsxText(node.text);
+  if (ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node)) return templateText(node);
+  return ts.isLiteralExpression(node) ? node.text : ts.tokenToString(node.kind)!;
+}
+
+function isDropped(ts: TypeScript, node: ts.Node, parent: ts.Node): boolean {
+  if (!canBeDropped(ts, node)) return false;
+  if (node.kind <= ts.SyntaxKind.LastToken && isDroppedToken(ts, node.kind, parent)) return true;
+  if (node.kind === ts.SyntaxKind.EndOfFileToken || node.kind === ts.SyntaxKind.SemicolonClassElement) return true;
+  if (ts.isJsxExpression(node) && node.expression === undefined) return true;
+  if (ts.isParameter(node) && ts.isIdentifier(node.name) && node.name.text === "this") return true;
+  return isErased(ts, node) || holdsNothing(ts, node);
+}
+
+/** Whether nodes of the kind ever are. Most never are. */
+const canBeDropped = ofKind(
+  (ts, node) =>
+    canBeErased(ts, node) ||
+    doubtfulTokens(ts).has(node.kind) ||
+    node.kind === ts.SyntaxKind.EndOfFileToken ||
+    node.kind === ts.SyntaxKind.SemicolonClassElement ||
+    ts.isJsxExpression(node),
+);
+
+/** Whether a token means nothing where it stands. */
+function isDroppedToken(ts: TypeScript, token: ts.SyntaxKind, parent: ts.Node): boolean {
+  const K = ts.SyntaxKind;
+  if (!doubtfulTokens(ts).has(token)) return false;
+  if (token === K.OpenParenToken || token === K.CloseParenToken) {
+    return ts.isArrowFunction(parent) || ts.isNewExpression(parent);
+  }
+  if (token === K.LessThanToken || token === K.GreaterThanToken) {
+    return !ts.isBinaryExpression(parent) && !isJsxTag(ts, parent);
+  }
+  if (token === K.VoidKeyword) return !ts.isVoidExpression(parent);
+  if (token === K.ColonToken) return !ts.isConditionalExpression(parent);
+  return !ts.isConditionalExpression(parent) && !ts.isPrefixUnaryExpression(parent);
+}
+
+/** Tokens that can be dropped. */
+const doubtfulTokens = onceFor((ts): ReadonlySet<ts.SyntaxKind> => {
+  const K = ts.SyntaxKind;
+  return new Set([
+    ...[K.OpenParenToken, K.CloseParenToken, K.LessThanToken, K.GreaterThanToken, K.VoidKeyword, K.ColonToken],
+    ...[K.PublicKeyword, K.PrivateKeyword, K.ProtectedKeyword, K.ReadonlyKeyword, K.AbstractKeyword, K.OverrideKeyword],
+    ...[K.SemicolonToken, K.QuestionToken, K.ExclamationToken],
+  ]);
+});
+
+/** An import or export list of types only: what is left of it depends on compiler options, and means nothing here. */
+function holdsNothing(ts: TypeScript, node: ts.Node): boolean {
+  if (!ts.isImportDeclaration(node) || node.importClause === undefined) return false;
+  const { name, namedBindings } = node.importClause;
+  if (name !== undefined || namedBindings === undefined || !ts.isNamedImports(namedBindings)) return false;
+  return namedBindings.elements.length > 0 && namedBindings.elements.every((element) => element.isTypeOnly);
+}
+
+function isJsxTag(ts: TypeScript, node: ts.Node): boolean {
+  return (
     ts.isJsxOpeningElement(node) ||
     ts.isJsxSelfClosingElement(node) ||
     ts.isJsxClosingElement(node) ||
     ts.isJsxOpeningFragment(node) ||
-    ts.isJsxClosingFragment(node);
+    ts.isJsxClosingFragment(node)
+  );
+}
 
-  /** `{ "a": 1 }` and `{ a: 1 }` are one text to a formatter. */
-  const isPropertyName = (node: ts.Node, child: ts.Node): child is ts.StringLiteral | ts.NumericLiteral =>
-    (ts.isObjectLiteralElement(node) || ts.isClassElement(node)) &&
-    node.name === child &&
-    (ts.isStringLiteral(child) || ts.isNumericLiteral(child));
+/** `{ "a": 1 }` and `{ a: 1 }` are one text to a formatter. */
+function isPropertyName(ts: TypeScript, node: ts.Node, parent: ts.Node): node is ts.StringLiteral | ts.NumericLiteral {
+  if (!ts.isStringLiteral(node) && !ts.isNumericLiteral(node)) return false;
+  return (ts.isObjectLiteralElement(parent) || ts.isClassElement(parent)) && parent.name === node;
+}
 
-  return spell;
+function spellName(text: string): string {
+  return /^[\w$]+$/.test(text) ? text : JSON.stringify(text);
 }
 
 /** As JSX reads it: lines trimmed, empty ones left out. */

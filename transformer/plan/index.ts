@@ -1,19 +1,20 @@
 /** The planner: from a source file's syntax to plain data that says how it is to be changed. */
 import type ts from "typescript";
 import { type Row, RowKind } from "../../runtime/scope/site-table.js";
-import { type Analysis, analyse } from "./analysis.js";
-import { type Anchors, nameAnchors } from "./anchors.js";
+import { type Analysis, analyse, forget } from "./analysis.js";
+import { type Anchors, baseOf, nameAnchors } from "./anchors.js";
 import { capturedBy, inlineBody } from "./captures.js";
 import { planChains } from "./chains.js";
-import { fingerprintsOf } from "./fingerprint.js";
+import type { Fingerprints } from "./fingerprint.js";
 import { opensByParameter, restPosition } from "./generators.js";
 import type { Library } from "./library.js";
 import { planLoops, readsOwnNames } from "./loops.js";
 import { chooseNames, type Names, namesIn } from "./names.js";
 import { findNeeds, type Needs } from "./needs.js";
-import { rootSource } from "./root.js";
+import { neighboursOf, purposeOf } from "./purpose.js";
+import { rootFrame } from "./root.js";
 import type { Scopes } from "./scopes.js";
-import type { CallEdit, CaptureGroup, FrameRef, FunctionEdit, Path, Plan, Self, Span, WrapEdit } from "./shape.js";
+import type { Born, CallEdit, CaptureGroup, FrameRef, FunctionEdit, Path, Plan, Span, WrapEdit } from "./shape.js";
 import type { CallRecord, FunctionRecord, LoopPlace, Survey, Zone } from "./survey.js";
 import { parentPastWrappers, type Source, type TypeScript } from "./syntax.js";
 import { planTemps, type Temps } from "./temps.js";
@@ -25,6 +26,8 @@ export interface PlanOptions {
   readonly path: string;
   /** Whether the file is to be transformed although it does not import the library. */
   readonly included: boolean;
+  /** What a lock file says of the places; by default they are as they stand. */
+  readonly born?: Born;
   /** Treat every function, loop and call as one that leads to a step, as tests of the transformer need it. */
   readonly force?: boolean;
 }
@@ -33,22 +36,44 @@ export interface PlanOptions {
  * Plans a file; undefined if it is left alone: a declaration file, one that neither imports the library nor is included,
  * one that holds nothing to do, one that has been transformed before, or one with an error that our edits would hide.
  */
-export function plan(ts: TypeScript, file: ts.SourceFile, { path, included, force }: PlanOptions): Plan | undefined {
+export function plan(ts: TypeScript, file: ts.SourceFile, options: PlanOptions): Plan | undefined {
+  const { included, force } = options;
   const analysis = analyse(ts, file, { included, force });
-  return analysis && planAnalysed(analysis, path, force);
+  forget(file);
+  return analysis && planAnalysed(analysis, options);
 }
 
 /** Plans a file that has been analysed; undefined if it holds nothing to do. */
-export function planAnalysed(analysis: Analysis, path: string, force = false): Plan | undefined {
-  const { source, scopes, library, found } = analysis;
+export function planAnalysed(
+  analysis: Analysis,
+  { path, born = asTheyStand, force = false }: Omit<PlanOptions, "included">,
+): Plan | undefined {
+  return planning(analysis, force)?.plan(path, born);
+}
+
+/** The places of a file as they are, without a lock file, each with its syntax; see `planAnalysed`. */
+export function placesAnalysed(analysis: Analysis): PlacedRow[] {
+  return planning(analysis, false)?.places() ?? [];
+}
+
+export interface PlacedRow {
+  readonly row: Row;
+  readonly node: ts.Node;
+  /** Fingerprint of what is made of its result. */
+  readonly own: string;
+  /** If nothing is made of its result: fingerprints of the statements before and after, empty where there is none. */
+  readonly around: readonly string[];
+}
+
+function planning(analysis: Analysis, force: boolean): Planning | undefined {
+  const { source, scopes, library, found, fingerprints } = analysis;
   if (found.invalid) return undefined;
   const needs = findNeeds(found, force);
   if (needs.rows.size === 0) return undefined;
   const hidesError = [...needs.loops].some(
     ([{ node }, parts]) => parts.has("binding") && readsOwnNames(source, scopes, node),
   );
-  if (hidesError) return undefined;
-  return new Planning(source, scopes, library, found, needs).plan(path);
+  return hidesError ? undefined : new Planning(source, scopes, library, found, fingerprints, needs);
 }
 
 /** The decisions about one file, made from what was found in it. */
@@ -67,10 +92,11 @@ class Planning {
     private readonly scopes: Scopes,
     private readonly library: Library,
     private readonly found: Survey,
+    private readonly fingerprints: Fingerprints,
     private readonly needs: Needs,
   ) {
     this.names = chooseNames(namesIn(source));
-    this.anchors = nameAnchors(source, library, found);
+    this.anchors = nameAnchors(source, found);
     this.loopNumber = new Map(
       found.loops.filter((loop) => needs.loops.has(loop)).map((loop, index) => [loop, index + 1]),
     );
@@ -83,17 +109,20 @@ class Planning {
     this.temps = planTemps(source, scopes, found.calls, this.names);
   }
 
-  plan(path: string): Plan {
-    const fingerprints = fingerprintsOf(this.source);
-    this.writeRows(fingerprints.call);
-    const { module: text } = fingerprints;
+  plan(path: string, born: Born): Plan {
+    const { fingerprints } = this;
+    this.writeRows();
+    const nodes = this.nodes();
+    const ownOf = (row: number): string => own(this.source, fingerprints, nodes[row]!);
+    const { rows, retired, digest } = born(withTwins(this.rows, ownOf), ownOf);
+    const text = fingerprints.module() + (digest && `.${digest}`);
     return {
       path,
       text,
-      rows: this.rows,
+      rows,
       root: {
         name: this.names.root,
-        source: rootSource(this.names.root, path, text, this.rows, this.scopes.declares),
+        value: rootFrame(this.names.root, { path, text, rows, retired }, this.scopes.declares),
       },
       functions: this.planFunctions(),
       loops: planLoops(this.source, this.library, this.needs, this.loopNumber, this.names, (record) =>
@@ -105,12 +134,34 @@ class Planning {
     };
   }
 
+  places(): PlacedRow[] {
+    const { fingerprints } = this;
+    const { call: fingerprint } = fingerprints;
+    this.writeRows();
+    const nodes = this.nodes();
+    return this.rows.map((row, index) => {
+      const node = nodes[index]!;
+      const isStatement = this.source.ts.isExpressionStatement(purposeOf(this.source, node));
+      const around = (isStatement ? neighboursOf(this.source, node) : []).map((each) =>
+        each === undefined ? "" : fingerprint(each),
+      );
+      return { row, node, own: own(this.source, fingerprints, node), around };
+    });
+  }
+
+  /** By row. */
+  private nodes(): ts.Node[] {
+    const nodes: ts.Node[] = [];
+    for (const [{ node }, index] of this.rowOf) nodes[index] = node;
+    return nodes;
+  }
+
   /** Sites and marked calls, in source order. */
   private identities(): CallRecord[] {
     return this.found.calls.filter((call) => call.role !== "none");
   }
 
-  private writeRows(fingerprint: (node: ts.Node) => string): void {
+  private writeRows(): void {
     const containerOf = (record: FunctionRecord | undefined): number => this.rowOf.get(record!) ?? -1;
     for (const record of this.found.functions) {
       if (!this.needs.rows.has(record)) continue;
@@ -119,7 +170,7 @@ class Planning {
         const kind = this.byParameter.has(record) ? RowKind.generator : RowKind.fn;
         const line = this.lineOf(nameOf(record.node));
         this.rowOf.set(record, this.rows.length);
-        const digest = fingerprint(this.textOf(record));
+        const digest = this.fingerprints.call(this.textOf(record));
         this.rows.push(
           row(kind, text, containerOf(record.creator), line, shared, digest, this.loopIds(record.creation)),
         );
@@ -131,7 +182,8 @@ class Planning {
         const line = this.lineOf(calleeName(this.source.ts, call.node));
         const loops = this.loopIds(call.loops);
         this.rowOf.set(call, this.rows.length);
-        this.rows.push(row(kind, text, containerOf(record), line, shared, fingerprint(call.node), loops));
+        const digest = this.fingerprints.call(call.node);
+        this.rows.push(row(kind, text, containerOf(record), line, shared, digest, loops));
       }
     }
   }
@@ -184,28 +236,24 @@ class Planning {
     for (const [record, name] of this.frameName) {
       const place = this.byParameter.has(record) ? "parameter" : "body";
       const from = place === "parameter" ? restPosition(this.source, record) : undefined;
-      edits.push({
-        ...spanOf(record.node),
-        frame: { name, ...this.enter(record) },
-        temps: this.temps.of(record),
-        place,
-        ...(from !== undefined && { rest: { key: this.names.rest, from } }),
-      });
+      const rest = from === undefined ? undefined : { key: this.names.rest, from };
+      const { pos, end } = record.node;
+      const { outer, row, path } = this.enter(record);
+      edits.push({ pos, end, frame: { name, outer, row, path }, temps: this.temps.of(record), place, rest });
     }
     return edits;
   }
 
   private planCall(call: CallRecord): CallEdit {
-    const place = {
-      ...spanOf(call.node),
-      row: this.rowOf.get(call)!,
-      frame: this.frameAt(call.owner, call.zone),
-      path: this.pathOf(call.loops),
-    };
-    if (call.role === "site") return { kind: "site", ...place, captures: this.planCaptures(call) };
-    if (this.source.ts.isNewExpression(call.node)) return { kind: "construct", ...place };
-    const self: Self = this.temps.selfOf(call);
-    return { kind: "mark", ...place, self };
+    const { pos, end } = call.node;
+    const row = this.rowOf.get(call)!;
+    const frame = this.frameAt(call.owner, call.zone);
+    const path = this.pathOf(call.loops);
+    if (call.role === "site") {
+      return { kind: "site", pos, end, row, frame, path, captures: this.planCaptures(call) };
+    }
+    if (this.source.ts.isNewExpression(call.node)) return { kind: "construct", pos, end, row, frame, path };
+    return { kind: "mark", pos, end, row, frame, path, self: this.temps.selfOf(call) };
   }
 
   private planCaptures(call: CallRecord): CaptureGroup[] {
@@ -244,6 +292,26 @@ function row(
 ): Row {
   const fields = [kind, anchor, container, line, shared, text] as const;
   return loops.length === 0 ? fields : [...fields, loops];
+}
+
+const asTheyStand: Born = (rows) => ({ rows, retired: [], digest: "" });
+
+/** The rows, those that have twins with what tells them apart. */
+function withTwins(rows: readonly Row[], ownOf: (row: number) => string): Row[] {
+  const groups = new Map<string, number>();
+  const groupOf = ([kind, anchor, container, , , text]: Row): string =>
+    JSON.stringify([kind, baseOf(anchor), container, text]);
+  for (const each of rows) groups.set(groupOf(each), (groups.get(groupOf(each)) ?? 0) + 1);
+  return rows.map((each, index) => {
+    const [kind, anchor, container, line, shared, text, loops = []] = each;
+    const isCall = kind === RowKind.site || kind === RowKind.call;
+    if (!isCall || groups.get(groupOf(each)) === 1) return each;
+    return [kind, anchor, container, line, shared, text, loops, { own: ownOf(index) }];
+  });
+}
+
+function own(source: Source, fingerprints: Fingerprints, call: ts.Node): string {
+  return fingerprints.around(call, purposeOf(source, call));
 }
 
 function spanOf({ pos, end }: ts.Node): Span {

@@ -1,12 +1,12 @@
 /** Which expressions mean something of the library: found by binding, never by the name `step`. */
 import type ts from "typescript";
 import type { Binding, Scopes } from "./scopes.js";
-import { isErased, isMember, memberName, type Source, unwrap } from "./syntax.js";
+import { isMember, memberName, type Source, unwrap } from "./syntax.js";
 
 const LIBRARY = "stepmark";
 
 /** Library functions whose calls get an identity of their own. */
-const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish", "events"] as const;
+const sited = ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish", "events", "changed"] as const;
 export type SitedName = (typeof sited)[number];
 
 /** Library functions that never call code that could lead to a step while they are being called. */
@@ -99,24 +99,18 @@ function exportOf(value: LibraryValue | undefined, name: string | undefined): Li
   return name === "default" ? value : { kind: "export", name };
 }
 
-/** The sited function that a call's callee means. */
-export function sitedName(library: Library, callee: ts.Expression): SitedName | undefined {
-  const value = library.meaningOf(callee);
-  return value?.kind === "export" && isSitedName(value.name) ? value.name : undefined;
+/** The export of the library that an expression means. */
+export function exportName(library: Library, expression: ts.Expression): string | undefined {
+  const value = library.meaningOf(expression);
+  return value?.kind === "export" ? value.name : undefined;
 }
 
-export function isSitedName(name: string): name is SitedName {
-  return (sited as readonly string[]).includes(name);
+export function isSitedName(name: string | undefined): name is SitedName {
+  return (sited as readonly (string | undefined)[]).includes(name);
 }
 
-export function isInert(library: Library, callee: ts.Expression): boolean {
-  const value = library.meaningOf(callee);
-  return value?.kind === "export" && inert.has(value.name);
-}
-
-export function isExportCall(library: Library, callee: ts.Expression, name: string): boolean {
-  const value = library.meaningOf(callee);
-  return value?.kind === "export" && value.name === name;
+export function isInert(name: string): boolean {
+  return inert.has(name);
 }
 
 export function isImportCall(source: Source, node: ts.Node): node is ts.CallExpression {
@@ -161,20 +155,14 @@ export function mentionsLibrary(text: string): boolean {
 /** Whether the file imports the library for more than its types, in whatever way. */
 export function importsLibrary(source: Source, scopes: Scopes): boolean {
   const { ts } = source;
-  const visit = (node: ts.Node): boolean => {
+  return source.nodes.some((node) => {
     if (ts.isImportDeclaration(node)) return isLibraryText(source, node.moduleSpecifier) && importsValues(ts, node);
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
-      if (node.isTypeOnly || !ts.isExternalModuleReference(moduleReference)) return false;
-      return isLibraryText(source, moduleReference.expression);
+      return ts.isExternalModuleReference(moduleReference) && isLibraryText(source, moduleReference.expression);
     }
-    if (isErased(ts, node)) return false;
-    if (isImportCall(source, node) || isRequireCall(source, scopes, node)) {
-      if (namesLibrary(source, node)) return true;
-    }
-    return ts.forEachChild(node, visit) ?? false;
-  };
-  return visit(source.file);
+    return (isImportCall(source, node) || isRequireCall(source, scopes, node)) && namesLibrary(source, node);
+  });
 }
 
 function importsValues(ts: Source["ts"], node: ts.ImportDeclaration): boolean {

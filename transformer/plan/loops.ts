@@ -1,7 +1,7 @@
 /** What becomes of the loops around identities. */
 import type ts from "typescript";
 import { referencesIn } from "./captures.js";
-import { isExportCall, type Library } from "./library.js";
+import { exportName, type Library } from "./library.js";
 import type { Names } from "./names.js";
 import type { Needs } from "./needs.js";
 import type { Scopes } from "./scopes.js";
@@ -22,13 +22,14 @@ export function planLoops(
     const moved = movedHead(source.ts, node, needs.loops.get(loop)!, names.item(number));
     const continues = source.ts.isDoStatement(node) && moved.length > 0 ? continuesOf(source.ts, node, statement) : [];
     return {
-      ...span(node),
+      pos: node.pos,
+      end: node.end,
       statement: span(statement),
       counter: names.counter(number),
       constant: names.constant(number),
-      ...(isKeyed(source, library, node) && { keyed: { name: names.keyed(number), frame: frameOf(owner) } }),
+      keyed: isKeyed(source, library, node) ? { name: names.keyed(number), frame: frameOf(owner) } : undefined,
       moved,
-      ...(continues.length > 0 && { skips: { label: names.label(number), continues } }),
+      skips: continues.length > 0 ? { label: names.label(number), continues } : undefined,
     };
   });
 }
@@ -57,7 +58,7 @@ function isWithin(inner: ts.Node, outer: ts.Node): boolean {
 function isKeyed({ ts }: Source, library: Library, node: LoopNode): boolean {
   if (!ts.isForOfStatement(node)) return false;
   const iterable = unwrap(ts, node.expression);
-  return ts.isCallExpression(iterable) && isExportCall(library, iterable.expression, "keyed");
+  return ts.isCallExpression(iterable) && exportName(library, iterable.expression) === "keyed";
 }
 
 function movedHead(ts: Source["ts"], node: LoopNode, parts: ReadonlySet<LoopPlace["part"]>, item: string): MovedHead[] {

@@ -17,20 +17,18 @@ export interface Names {
   label(loop: number): string;
 }
 
-const ours = /^(\$+)(?:s|r|\d+|[tickxl]\d+)$/;
+const ours = /\$+(?:s|r|\d+|[tickxl]\d+)/;
 
-/** All identifiers; and where direct `eval` may bring in more, all words of the text that look like one of ours. */
-export function namesIn({ identifiers, file }: Source): Iterable<string> {
-  return identifiers.has("eval") ? [...identifiers, ...(file.text.match(/\$+\w+/g) ?? [])] : identifiers;
+/** All identifiers that look like one of ours; and where direct `eval` may bring in more, all such words of the text. */
+export function namesIn(source: Source): readonly string[] {
+  const identifiers = source.identifiersLike(ours);
+  if (!source.mentions("eval")) return identifiers;
+  return [...identifiers, ...(source.file.text.match(new RegExp(`${ours.source}(?!\\w)`, "g")) ?? [])];
 }
 
-/** Takes one `$` more than any identifier of the file that looks like one of ours. */
-export function chooseNames(identifiers: Iterable<string>): Names {
-  let dollars = 1;
-  for (const text of identifiers) {
-    const match = ours.exec(text);
-    if (match !== null) dollars = Math.max(dollars, match[1]!.length + 1);
-  }
+/** Takes one `$` more than any of the names. */
+export function chooseNames(names: readonly string[]): Names {
+  const dollars = Math.max(0, ...names.map((name) => name.lastIndexOf("$") + 1)) + 1;
   const prefix = "$".repeat(dollars);
   return {
     root: `${prefix}s`,

@@ -3,7 +3,7 @@
  * programs see the same.
  */
 import type ts from "typescript";
-import { isErased, isFunctionLike, type Source } from "./syntax.js";
+import { canBeErased, isErased, isFunctionLike, ofKind, type Source } from "./syntax.js";
 
 export type BindingKind =
   | "import"
@@ -91,6 +91,7 @@ export function analyseScopes(source: Source): Scopes {
       scopeOf.set(node, scope);
       return;
     }
+    if (!concernsScopes(ts, node)) return visitChildren(node, scope);
     if (declareErased(node, scope)) return;
     noteWrites(node);
     if (isFunctionLike(ts, node)) return visitFunction(node, scope);
@@ -276,9 +277,28 @@ export function analyseScopes(source: Source): Scopes {
     const binding = resolve(target);
     if (binding !== undefined) binding.reassigned = true;
   }
-  const dynamic = source.identifiers.has("arguments") || source.identifiers.has("eval");
+  const dynamic = source.mentions("arguments") || source.mentions("eval");
   return { resolve, declares: (name) => top.bindings.has(name), dynamic, strict };
 }
+
+/** Whether the node may declare or assign a name, or have a scope of its own. Most do not. */
+const concernsScopes = ofKind(
+  (ts, node) =>
+    canBeErased(ts, node) ||
+    isFunctionLike(ts, node) ||
+    ts.isBinaryExpression(node) ||
+    ts.isPrefixUnaryExpression(node) ||
+    ts.isPostfixUnaryExpression(node) ||
+    ts.isVariableDeclarationList(node) ||
+    ts.isBlock(node) ||
+    ts.isCaseBlock(node) ||
+    ts.isForStatement(node) ||
+    ts.isForOfStatement(node) ||
+    ts.isForInStatement(node) ||
+    ts.isCatchClause(node) ||
+    ts.isImportClause(node) ||
+    ts.isNamespaceImport(node),
+);
 
 export function boundNames(ts: Source["ts"], name: ts.BindingName): string[] {
   if (ts.isIdentifier(name)) return [name.text];

@@ -17,8 +17,8 @@ export interface Plan {
   /** Fingerprint of the module's text. */
   readonly text: string;
   readonly rows: readonly Row[];
-  /** The hoisted function that answers the module's root frame; `source` is its text with a first call, for the file's end. */
-  readonly root: { readonly name: string; readonly source: string };
+  /** The hoisted function that answers the module's root frame; `value` is the expression that it returns, on one line. */
+  readonly root: { readonly name: string; readonly value: string };
   readonly functions: readonly FunctionEdit[];
   readonly loops: readonly LoopEdit[];
   readonly calls: readonly CallEdit[];
@@ -56,7 +56,7 @@ export interface FunctionEdit extends Span {
    */
   readonly place: "body" | "parameter";
   /** With `parameter`: a rest parameter `...target` becomes `...{ $1 = ..., key: target = [].slice.call(arguments, from) }`. */
-  readonly rest?: { readonly key: string; readonly from: number };
+  readonly rest: { readonly key: string; readonly from: number } | undefined;
 }
 
 /** A loop with a counter: `{ let counter = -1; for (...) { const constant = ++counter; ... } }`. */
@@ -66,7 +66,7 @@ export interface LoopEdit extends Span {
   readonly counter: string;
   readonly constant: string;
   /** A `keyed(...)` in the head: its value goes to `name`, the constant is `frame.itemKey(name, ++counter)`. */
-  readonly keyed?: { readonly name: string; readonly frame: FrameRef };
+  readonly keyed: { readonly name: string; readonly frame: FrameRef } | undefined;
   /**
    * Parts of the head that run once an iteration and hold identities. They move to the start of the body, after the
    * constant, in this order; the test of a `do` to its end. The old body keeps its own block. The loop (unless `for-of`
@@ -74,7 +74,7 @@ export interface LoopEdit extends Span {
    */
   readonly moved: readonly MovedHead[];
   /** A `do` whose test has become part of the body: its `continue` statements become `break label`, out of the old body. */
-  readonly skips?: { readonly label: string; readonly continues: readonly Span[] };
+  readonly skips: { readonly label: string; readonly continues: readonly Span[] } | undefined;
 }
 
 export type MovedHead =
@@ -142,3 +142,21 @@ export interface ChainEdit extends Span {
 export interface WrapEdit extends Span {
   readonly temps: readonly string[];
 }
+
+/** A site table under the names that its places were born with. */
+export interface BornTable {
+  /** The rows, in their order, and after them those of places that are gone and that others are told to stand in. */
+  readonly rows: readonly Row[];
+  /** Tags of the places of this file that are known to be gone. */
+  readonly retired: readonly string[];
+  /** What is said here that the file's text does not say: empty, or a digest. */
+  readonly digest: string;
+}
+
+/**
+ * Names the places of a file as they were born.
+ *
+ * @param rows the site table as the places stand
+ * @param ownOf fingerprint of what is made of the result of the call in a row
+ */
+export type Born = (rows: readonly Row[], ownOf: (row: number) => string) => BornTable;

@@ -4,10 +4,11 @@
  */
 import type ts from "typescript";
 import { isSpecialForm, staysAsIs } from "./builtins.js";
-import { isInert, type Library, type SitedName, sitedName } from "./library.js";
+import { exportName, isInert, isSitedName, type Library, type SitedName } from "./library.js";
 import { isStableReceiver, receiverOf } from "./receivers.js";
 import { isAssignment, type Scopes } from "./scopes.js";
 import {
+  canBeErased,
   type FunctionNode,
   functionLiteral,
   isErased,
@@ -15,6 +16,7 @@ import {
   isFunctionNode,
   isLoop,
   type LoopNode,
+  ofKind,
   outermostLink,
   parentPastWrappers,
   propertyText,
@@ -67,6 +69,8 @@ export interface CallRecord {
   readonly owner: FunctionRecord;
   readonly loops: readonly LoopPlace[];
   readonly zone: Zone | undefined;
+  /** The export of the library that is called. */
+  readonly exported: string | undefined;
   readonly sited: SitedName | undefined;
   /** Whether the call is left alone, gets a mark, or is a site. */
   role: "none" | "mark" | "site";
@@ -133,6 +137,7 @@ export function survey(source: Source, scopes: Scopes, library: Library, force =
   };
 
   const visit = (node: ts.Node, at: Surroundings): void => {
+    if (!concernsSurvey(ts, node)) return visitChildren(node, at);
     if (isErased(ts, node) || ts.isEnumDeclaration(node)) return;
     if (isFunctionNode(ts, node)) return visitFunction(node, at);
     if (ts.isClassLike(node)) return visitClass(node, at);
@@ -150,20 +155,22 @@ export function survey(source: Source, scopes: Scopes, library: Library, force =
   };
 
   const visitCall = (node: ts.CallExpression | ts.NewExpression, at: Surroundings): void => {
-    const sited = ts.isCallExpression(node) && at.quiet !== "all" ? sitedName(library, node.expression) : undefined;
-    const { owner, zone } = at;
-    const call: CallRecord = { node, owner, loops: at.loops, zone, sited, role: sited === undefined ? "none" : "site" };
-    if (sited === undefined && at.quiet === "no" && canBeMarked(call)) call.role = "mark";
+    const { owner, loops, zone, quiet } = at;
+    const exported = exportName(library, node.expression);
+    const sited = ts.isCallExpression(node) && quiet !== "all" && isSitedName(exported) ? exported : undefined;
+    const call: CallRecord = { node, owner, loops, zone, exported, sited, role: "none" };
+    if (sited !== undefined) call.role = "site";
+    else if (quiet === "no" && canBeMarked(call)) call.role = "mark";
     invalid ||= ts.isNewExpression(node) && isTarget(source, node);
     calls.push(call);
     owner.calls.push(call);
   };
 
-  const canBeMarked = ({ node, owner, zone }: CallRecord): boolean => {
+  const canBeMarked = ({ node, owner, zone, exported }: CallRecord): boolean => {
     if (owner.kind === "module" || isSpecialForm(source, scopes, node)) return false;
     if (!force && staysAsIs(source, scopes, node)) return false;
     if (ts.isNewExpression(node)) return true;
-    if (isInert(library, node.expression)) return false;
+    if (exported !== undefined && isInert(exported)) return false;
     const chain = outermostLink(source, node);
     if (chain !== undefined && isDeleted(source, chain)) return false;
     const receiver = receiverOf(ts, node);
@@ -296,6 +303,20 @@ export function survey(source: Source, scopes: Scopes, library: Library, force =
   markWholeChains(source, calls);
   return { module, functions, loops, calls, invalid };
 }
+
+/** Whether the node is looked for, or code in it has other surroundings. Most are not. */
+const concernsSurvey = ofKind(
+  (ts, node) =>
+    canBeErased(ts, node) ||
+    isFunctionLike(ts, node) ||
+    isLoop(ts, node) ||
+    ts.isLabeledStatement(node) ||
+    ts.isCallExpression(node) ||
+    ts.isNewExpression(node) ||
+    ts.isClassStaticBlockDeclaration(node) ||
+    ts.isDecorator(node) ||
+    ts.isWithStatement(node),
+);
 
 /** A chain that is written out for the sake of one marked call gets marks on its other calls too. */
 function markWholeChains(source: Source, calls: readonly CallRecord[]): void {

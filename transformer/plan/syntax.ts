@@ -8,9 +8,14 @@ export type TypeScript = typeof ts;
 export interface Source {
   readonly ts: TypeScript;
   readonly file: ts.SourceFile;
+  /** All nodes but those that are erased and what is in them, in the order of the text, each before what is in it. */
+  readonly nodes: readonly ts.Node[];
+  /** Of these nodes, and of erased ones that stand among them. */
   readonly parents: ReadonlyMap<ts.Node, ts.Node>;
-  /** Texts of all identifiers in the file. */
-  readonly identifiers: ReadonlySet<string>;
+  /** Whether the file has an identifier of this name, in types too. */
+  mentions(name: string): boolean;
+  /** The names of identifiers that match a pattern. */
+  identifiersLike(pattern: RegExp): readonly string[];
 }
 
 /** Nodes that open a frame: everything with a body of its own. */
@@ -19,34 +24,97 @@ export type FunctionNode = ts.FunctionLikeDeclaration | ts.ClassStaticBlockDecla
 export type LoopNode = ts.IterationStatement;
 
 export function readSource(ts: TypeScript, file: ts.SourceFile): Source {
+  const nodes: ts.Node[] = [];
   const parents = new Map<ts.Node, ts.Node>();
-  const identifiers = new Set<string>();
+  let parent: ts.Node = file;
   const visit = (node: ts.Node): void => {
-    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) identifiers.add(node.text);
-    ts.forEachChild(node, (child) => {
-      parents.set(child, node);
-      visit(child);
-    });
+    parents.set(node, parent);
+    if (isErased(ts, node)) return;
+    nodes.push(node);
+    const outer = parent;
+    parent = node;
+    ts.forEachChild(node, visit);
+    parent = outer;
+  };
+  ts.forEachChild(file, visit);
+  return { ts, file, nodes, parents, ...identifiersOf(ts, file) };
+}
+
+/** The text says sooner than all nodes do that a name is not there, unless it spells identifiers with escapes. */
+function identifiersOf(ts: TypeScript, file: ts.SourceFile): Pick<Source, "mentions" | "identifiersLike"> {
+  const { text } = file;
+  const hasEscapes = text.includes("\\u");
+  let known: ReadonlySet<string> | undefined;
+  const all = (): ReadonlySet<string> => {
+    known ??= collectIdentifiers(ts, file);
+    return known;
+  };
+  return {
+    mentions: (name) => (hasEscapes || text.includes(name)) && all().has(name),
+    identifiersLike: (pattern) => {
+      if (!hasEscapes && !pattern.test(text)) return [];
+      const whole = new RegExp(`^(?:${pattern.source})$`);
+      return [...all()].filter((name) => whole.test(name));
+    },
+  };
+}
+
+function collectIdentifiers(ts: TypeScript, file: ts.SourceFile): Set<string> {
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) found.add(node.text);
+    ts.forEachChild(node, visit);
   };
   visit(file);
-  return { ts, file, parents, identifiers };
+  return found;
+}
+
+/** Those of the source's nodes that stand under a node. */
+export function nodesIn({ file, nodes }: Source, root: ts.Node): readonly ts.Node[] {
+  if (root === file) return nodes;
+  const index = nodes.indexOf(root, firstAt(nodes, root.pos));
+  if (index < 0) return [];
+  let end = index + 1;
+  while (end < nodes.length && nodes[end]!.pos < root.end) end++;
+  return nodes.slice(index + 1, end);
+}
+
+/** Index of the first node that starts at an offset or behind it. */
+function firstAt(nodes: readonly ts.Node[], pos: number): number {
+  let low = 0;
+  let high = nodes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (nodes[middle]!.pos < pos) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Keeps an answer that depends on the compiler alone. A process hardly ever has two of them under way. */
+export function onceFor<T>(make: (ts: TypeScript) => T): (ts: TypeScript) => T {
+  let compiler: TypeScript | undefined;
+  let made: T;
+  return (ts) => {
+    if (ts !== compiler) {
+      made = make(ts);
+      compiler = ts;
+    }
+    return made;
+  };
 }
 
 /** A test that looks at a node's kind alone. Its answers are kept, since every node of a file is asked many times. */
-function byKind<T extends ts.Node>(
-  test: (ts: TypeScript, node: ts.Node) => boolean,
-): (ts: TypeScript, node: ts.Node) => node is T {
-  let compiler: TypeScript | undefined;
-  let answers: boolean[] = [];
-  return (ts, node): node is T => {
-    if (ts !== compiler) {
-      compiler = ts;
-      answers = [];
-    }
+export function ofKind(test: (ts: TypeScript, node: ts.Node) => boolean): (ts: TypeScript, node: ts.Node) => boolean {
+  const answersFor = onceFor((): boolean[] => []);
+  return (ts, node) => {
+    const answers = answersFor(ts);
     answers[node.kind] ??= test(ts, node);
     return answers[node.kind]!;
   };
 }
+
+type Guard<T extends ts.Node> = (ts: TypeScript, node: ts.Node) => node is T;
 
 type Wrapper =
   | ts.ParenthesizedExpression
@@ -57,7 +125,7 @@ type Wrapper =
   | ts.ExpressionWithTypeArguments;
 
 /** Whether the node only wraps an expression and has no effect of its own: `(x)`, `x as T`, `x satisfies T`, `x!`, `<T>x`, `x<T>`. */
-export const isWrapper = byKind<Wrapper>(
+export const isWrapper = ofKind(
   (ts, node) =>
     ts.isParenthesizedExpression(node) ||
     ts.isAsExpression(node) ||
@@ -65,7 +133,7 @@ export const isWrapper = byKind<Wrapper>(
     ts.isNonNullExpression(node) ||
     ts.isTypeAssertionExpression(node) ||
     ts.isExpressionWithTypeArguments(node),
-);
+) as Guard<Wrapper>;
 
 export function unwrap(ts: TypeScript, node: ts.Expression): ts.Expression {
   let inner = node;
@@ -97,7 +165,7 @@ export function isFunctionNode(ts: TypeScript, node: ts.Node): node is FunctionN
   return ts.isClassStaticBlockDeclaration(node) || (isFunctionLike(ts, node) && node.body !== undefined);
 }
 
-export const isFunctionLike = byKind<ts.FunctionLikeDeclaration>(
+export const isFunctionLike = ofKind(
   (ts, node) =>
     ts.isFunctionDeclaration(node) ||
     ts.isFunctionExpression(node) ||
@@ -106,16 +174,16 @@ export const isFunctionLike = byKind<ts.FunctionLikeDeclaration>(
     ts.isGetAccessorDeclaration(node) ||
     ts.isSetAccessorDeclaration(node) ||
     ts.isConstructorDeclaration(node),
-);
+) as Guard<ts.FunctionLikeDeclaration>;
 
-export const isLoop = byKind<LoopNode>(
+export const isLoop = ofKind(
   (ts, node) =>
     ts.isForStatement(node) ||
     ts.isForOfStatement(node) ||
     ts.isForInStatement(node) ||
     ts.isWhileStatement(node) ||
     ts.isDoStatement(node),
-);
+) as Guard<LoopNode>;
 
 export function isAmbient(ts: TypeScript, node: ts.Node): boolean {
   return hasModifier(ts, node, ts.SyntaxKind.DeclareKeyword);
@@ -141,7 +209,8 @@ export function isErased(ts: TypeScript, node: ts.Node): boolean {
   return isAmbient(ts, node);
 }
 
-const canBeErased = byKind<ts.Node>(
+/** Whether nodes of the kind can be; all that have modifiers are among them. */
+export const canBeErased = ofKind(
   (ts, node) =>
     ts.isTypeNode(node) ||
     ts.isTypeParameterDeclaration(node) ||

@@ -1,0 +1,25 @@
+/** `stepmark check`: whether the lock file says what the code says, for CI. */
+import { command } from "../command.js";
+import { lockDifferences } from "../lock-differences.js";
+import { projectOptions, readSources } from "../project.js";
+
+export const check = command({
+  usage: ["check"],
+  about: "Compares the lock file with the code, and writes nothing.",
+  options: projectOptions,
+  ends: `Ends with 1 if they differ, if two places have one identity, or if one has that of a place that is gone; \`stepmark accept\`
+brings them together.`,
+  async run({ values }, { print, warn }) {
+    const { files, lock, lockFile } = readSources(values);
+    if (lock === undefined) {
+      warn(`There is no lock file ${lockFile}. Run \`stepmark accept\`.`);
+      return 1;
+    }
+    const lines = lockDifferences(lock, files);
+    for (const line of lines) print(line);
+    const places = files.reduce((sum, file) => sum + file.places.length, 0);
+    if (lines.length === 0) print(`${places} places in ${files.length} files, as the lock file has them`);
+    else warn(`The lock file differs from the code in ${lines.length} places. Run \`stepmark accept\`.`);
+    return lines.length === 0 ? 0 : 1;
+  },
+});

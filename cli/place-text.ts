@@ -1,0 +1,27 @@
+/** Places and moves in words, for people. */
+import { type LockLine, splitContainer } from "../transformer/lock/lock-line.js";
+import type { Move } from "../transformer/lock/reconcile.js";
+import type { SourcePlace } from "../transformer/lock/source-file.js";
+
+/** `charge in fulfil() > map()`. */
+export function nameOf({ container, anchor }: Pick<LockLine, "container" | "anchor">): string {
+  const around = splitContainer(container).join(" > ");
+  return around === "" ? anchor : `${anchor} in ${around}`;
+}
+
+export function whereIs({ path, line }: SourcePlace): string {
+  return `${path}:${line}`;
+}
+
+/** What has become of a place that the lock file knows. */
+export function moveText({ line, place, route }: Move): string {
+  const before = line.path === place.path ? nameOf(line) : `${nameOf(line)} (${line.path})`;
+  const changes = [
+    ...(line.anchor === place.anchor ? [] : ["another name"]),
+    ...(line.path === place.path ? [] : ["another file"]),
+    ...(line.path === place.path && line.container !== place.container ? ["another function"] : []),
+    ...(line.text === place.text || place.kind === "function" ? [] : ["another text"]),
+    ...(route === undefined || route.under.length + route.through.size === 0 ? [] : ["reached by other calls"]),
+  ];
+  return `${whereIs(place)}  ${nameOf(place)}  was ${before}${changes.length === 0 ? "" : `: ${changes.join(", ")}`}\n    ${place.excerpt}`;
+}

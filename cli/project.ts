@@ -1,0 +1,118 @@
+/** The project that a command is about: its options, its sources and its lock file. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import ts from "typescript";
+import { scriptId } from "../transformer/hosts/host-transform.js";
+import { readProject } from "../transformer/hosts/node/project-options.js";
+import { LOCK_NAME, type Lock, lockOf } from "../transformer/lock/lock-file.js";
+import { readSourceFile, type SourceFile } from "../transformer/lock/source-file.js";
+import { includes, modulePath, readOptions, type TransformOptions } from "../transformer/options.js";
+import { mentionsLibrary } from "../transformer/plan/library.js";
+import { UsageError } from "./command.js";
+import { filesBelow } from "./script-files.js";
+
+/** Options that all commands about sources share. */
+export const projectOptions = {
+  project: {
+    type: "string",
+    value: "FILE",
+    help: "the tsconfig.json; by default that of this folder, if there is one",
+  },
+  root: {
+    type: "string",
+    value: "FOLDER",
+    help: "what module paths are relative to; by default the folder of the tsconfig that has the plugin, or else of the nearest package.json",
+  },
+  include: {
+    type: "string",
+    multiple: true,
+    value: "GLOB",
+    help: "files that do not import stepmark and are transformed all the same",
+  },
+  lock: { type: "string", value: "FILE", help: "the lock file, relative to the root; by default stepmark.lock" },
+} as const;
+
+export interface ProjectArguments {
+  readonly project?: string | undefined;
+  readonly root?: string | undefined;
+  readonly include?: string[] | undefined;
+  readonly lock?: string | undefined;
+}
+
+export interface Project {
+  readonly root: string;
+  readonly lockFile: string;
+  /** Undefined if there is none yet. */
+  readonly lock: Lock | undefined;
+  /** Those that hold places. */
+  readonly files: readonly SourceFile[];
+  /** Reads a text as the file of that path would be read; undefined if it holds no places. */
+  read(path: string, text: string): SourceFile | undefined;
+}
+
+/**
+ * @throws UsageError for a tsconfig that cannot be read; TransformerOptionsError, LockFileError
+ */
+export function readSources(given: ProjectArguments, folder = process.cwd()): Project {
+  const configs = readConfigs(given.project, folder);
+  const entry = configs[0]?.plugins.find(({ transform }) => transform === "stepmark/transformer");
+  const plugin = entry && readOptions(entry);
+  const { folder: packageFolder, options: field, where } = readProject(folder);
+  const options: TransformOptions = plugin ?? readOptions(field, where);
+  const base = plugin === undefined ? packageFolder : path.dirname(configs[0]!.file);
+  const root = given.root === undefined ? path.resolve(base, options.root ?? ".") : path.resolve(folder, given.root);
+  const isIncluded = includes(given.include ?? options.include ?? []);
+  const option = given.lock ?? (options.lock === false ? undefined : options.lock);
+  const lockFile = path.resolve(root, option ?? LOCK_NAME);
+  const read = (module: string, text: string): SourceFile | undefined => {
+    if (!isIncluded(module) && !mentionsLibrary(text)) return undefined;
+    const file = ts.createSourceFile(path.join(root, module), text, ts.ScriptTarget.Latest, false);
+    return readSourceFile(ts, file, module, isIncluded(module));
+  };
+  const found =
+    configs.length > 0 ? configs.flatMap(({ files }) => files) : filesBelow(root).map((file) => path.join(root, file));
+  const names = [...new Set(found)];
+  const files = names
+    .filter((file) => scriptId.test(file) && !/\.d\.[cm]?ts$/.test(file))
+    .flatMap((file) => read(modulePath(root, file), readFileSync(file, "utf8")) ?? []);
+  return { root, lockFile, lock: existsSync(lockFile) ? lockOf(root, lockFile) : undefined, files, read };
+}
+
+/** A tsconfig, with what it extends. */
+export interface Config {
+  readonly file: string;
+  readonly files: readonly string[];
+  /** Entries of `compilerOptions.plugins`. */
+  readonly plugins: ReadonlyArray<{ transform?: unknown } & TransformOptions>;
+  readonly noEmit: boolean;
+}
+
+/**
+ * A tsconfig and those that it refers to; none if none was named and the folder has none.
+ *
+ * @throws UsageError for one that cannot be read
+ */
+export function readConfigs(named: string | undefined, folder: string, seen = new Set<string>()): Config[] {
+  const file = path.resolve(folder, named ?? "tsconfig.json");
+  if (seen.has(file)) return [];
+  seen.add(file);
+  if (!existsSync(file)) {
+    if (named === undefined) return [];
+    throw new UsageError(`there is no file ${named}`);
+  }
+  const host: ts.ParseConfigFileHost = {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
+      throw new UsageError(ts.flattenDiagnosticMessageText(messageText, "\n"));
+    },
+  };
+  const parsed = ts.getParsedCommandLineOfConfigFile(file, {}, host);
+  if (parsed === undefined) throw new UsageError(`${file} cannot be read`);
+  const { options, fileNames, projectReferences = [] } = parsed;
+  const plugins = (options.plugins ?? []) as Config["plugins"];
+  const inner = projectReferences.flatMap((reference) =>
+    readConfigs(ts.resolveProjectReferencePath(reference), folder, seen),
+  );
+  return [{ file, files: fileNames, plugins, noEmit: options.noEmit === true }, ...inner];
+}

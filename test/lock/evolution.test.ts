@@ -1,0 +1,226 @@
+/** Edits of code under runs in flight, with a lock file: each recorded call keeps its record, or the run is refused. */
+import { type MemoryStore, memoryStore, Stepmark } from "stepmark";
+import { describe, expect, it } from "vitest";
+import { parseLock, printLock } from "../../transformer/lock/lock-file.js";
+import type { LockLine } from "../../transformer/lock/lock-line.js";
+import { accept, load, type Sources } from "./project.js";
+
+let ran: string[] = [];
+let results = 0;
+const note = (label: string, ...args: unknown[]): string => {
+  ran.push([label, ...args].join(":"));
+  return `${label}#${++results}`;
+};
+const imports = { bodies: { note } };
+
+const bodies = (...names: string[]): string =>
+  names.map((name) => `const ${name} = async (...xs: unknown[]) => note("${name}", ...xs);\n`).join("");
+const head = `import { step, workflow } from "stepmark";\nimport { note } from "bodies";\n`;
+const all = bodies("charge", "mail", "ship", "poll", "audit");
+const flow = (body: string, before = ""): Sources => ({
+  "flow.ts": `${head}${all}${before}\nexport const w = workflow("w", async (x: any) => {\n${body}\n});`,
+});
+
+interface Outcome {
+  output?: unknown;
+  code?: string;
+  ran: string[];
+  orphans: string[];
+}
+
+async function record(sources: Sources, lines: readonly LockLine[] | undefined): Promise<MemoryStore> {
+  ran = [];
+  results = 0;
+  const store = memoryStore();
+  const w = load(sources, lines, imports);
+  const app = new Stepmark({ store, workflows: [w] });
+  await (await app.start(w, undefined, { id: "run" })).result();
+  await app.shutdown();
+  return store;
+}
+
+async function resume(
+  store: MemoryStore,
+  kept: number,
+  sources: Sources,
+  lines: readonly LockLine[] | undefined,
+): Promise<Outcome> {
+  ran = [];
+  results = kept;
+  const app = new Stepmark({ store, workflows: [load(sources, lines, imports)], grace: 20, stallAfter: 200 });
+  const run = await app.resume("run");
+  const outcome = await run.result().then(
+    (output) => ({ output }),
+    (error: { code?: string }) => {
+      if (error.code === undefined) throw error;
+      return { code: error.code };
+    },
+  );
+  const { orphans } = await app.get("run");
+  await app.shutdown();
+  return { ...outcome, ran, orphans };
+}
+
+/** Records v1 under its lock file, keeps `kept` entries, and resumes with v2: under the old lock file, and under the accepted one. */
+async function edit(
+  v1: Sources,
+  v2: Sources,
+  kept: number,
+): Promise<{ unlocked: Outcome; build: Outcome; accepted: Outcome; lines: LockLine[] }> {
+  const { lines } = accept([], v1);
+  const plain = await record(v1, undefined);
+  const unlocked = await resume(plain.fork("run", kept), kept, v2, undefined);
+  const store = await record(v1, lines);
+  const build = await resume(store.fork("run", kept), kept, v2, lines);
+  const after = accept(lines, v2);
+  expect(accept(after.lines, v2).lines).toEqual(after.lines);
+  const accepted = await resume(store.fork("run", kept), kept, v2, after.lines);
+  return { unlocked, build, accepted, lines: after.lines };
+}
+
+describe("E3: a second call of one name before a recorded one", () => {
+  const v1 = flow("return [await step(charge, 1)];");
+  const v2 = flow("const first = await step(charge, 0); return [await step(charge, 1), first];");
+
+  it("is refused without the lock file, and kept with it, accepted or not", async () => {
+    const { unlocked, build, accepted } = await edit(v1, v2, 1);
+    expect(unlocked).toMatchObject({ code: "AMBIGUOUS_SITE", ran: [] });
+    for (const outcome of [build, accepted])
+      expect(outcome).toMatchObject({ output: ["charge#1", "charge#2"], ran: ["charge:0"] });
+  });
+
+  it("with the same text: by what is made of it", async () => {
+    const { unlocked, build, accepted } = await edit(
+      flow("const a = await step(poll); return [a];"),
+      flow("const b = await step(poll); const a = await step(poll); return [a, b];"),
+      1,
+    );
+    expect(unlocked).toMatchObject({ code: "AMBIGUOUS_SITE", ran: [] });
+    for (const outcome of [build, accepted])
+      expect(outcome).toMatchObject({ output: ["poll#1", "poll#2"], ran: ["poll"] });
+  });
+});
+
+it("swapped twins keep their records", async () => {
+  const { unlocked, build, accepted } = await edit(
+    flow("const a = await step(poll); const b = await step(poll); return { a, b };"),
+    flow("const b = await step(poll); const a = await step(poll); return { a, b };"),
+    2,
+  );
+  expect(unlocked).toMatchObject({ code: "AMBIGUOUS_SITE" });
+  for (const outcome of [build, accepted])
+    expect(outcome).toMatchObject({ output: { a: "poll#1", b: "poll#2" }, ran: [] });
+});
+
+it("E4: a step that is removed is an orphan once that is accepted", async () => {
+  const { unlocked, build, accepted } = await edit(
+    flow("const a = await step(charge); await step(mail); return [a, await step(ship)];"),
+    flow("const a = await step(charge); return [a, await step(ship)];"),
+    2,
+  );
+  for (const outcome of [unlocked, build]) expect(outcome).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  expect(accepted).toMatchObject({ output: ["charge#1", "ship#3"], ran: ["ship"], orphans: ["w/mail"] });
+});
+
+describe("E5", () => {
+  it("a callee that is renamed is kept once that is accepted", async () => {
+    const renamed = flow("const a = await step(bill, 1); return [a];", bodies("bill"));
+    const v2 = { "flow.ts": renamed["flow.ts"]!.replace(/const charge = .*\n/, "") };
+    const { unlocked, build, accepted } = await edit(flow("const a = await step(charge, 1); return [a];"), v2, 1);
+    for (const outcome of [unlocked, build]) expect(outcome).toMatchObject({ ran: [] });
+    for (const outcome of [unlocked, build]) expect(outcome.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+    expect(accepted).toMatchObject({ output: ["charge#1"], ran: [] });
+  });
+
+  const calls = "const a = await step(charge, 1); const b = await step(mail, a); return [a, b, await step(ship)];";
+  const helper =
+    "const pay = async () => { const a = await step(charge, 1); const b = await step(mail, a); return [a, b]; };";
+  const viaHelper = "const [a, b] = await pay(); return [a, b, await step(ship)];";
+
+  for (const kept of [1, 2, 3]) {
+    it(`calls that are moved into a helper are kept once that is accepted, after ${kept} entries`, async () => {
+      const { unlocked, build, accepted } = await edit(flow(calls), flow(viaHelper, helper), kept);
+      for (const outcome of [unlocked, build]) expect(outcome.ran).toEqual([]);
+      expect(accepted.output).toEqual(["charge#1", "mail#2", "ship#3"]);
+      expect(accepted.ran).toEqual(["charge:1", "mail:charge#1", "ship"].slice(kept));
+    });
+
+    it(`and back again, after ${kept} entries`, async () => {
+      const { accepted } = await edit(flow(viaHelper, helper), flow(calls), kept);
+      expect(accepted.output).toEqual(["charge#1", "mail#2", "ship#3"]);
+      expect(accepted.ran).toEqual(["charge:1", "mail:charge#1", "ship"].slice(kept));
+    });
+  }
+
+  const loop = "const out: any[] = []; for (const n of [1, 2, 3]) out.push(await step(charge, n)); return out;";
+  const callback = "return Promise.all([1, 2, 3].map(async (n) => step(charge, n)));";
+  const inLoop = "const out: any[] = []; for (const n of [1, 2, 3]) out.push(await one(n)); return out;";
+  const one = "async function one(n: number) { return step(charge, n); }";
+  for (const [what, v1, v2] of [
+    ["a loop that becomes callbacks", flow(loop), flow(callback)],
+    ["callbacks that become a loop", flow(callback), flow(loop)],
+    ["a loop whose body is moved into a helper", flow(loop), flow(inLoop, one)],
+    ["a helper that is moved into the loop", flow(inLoop, one), flow(loop)],
+    [
+      "callbacks whose body is moved into a helper",
+      flow(callback),
+      flow("return Promise.all([1, 2, 3].map(async (n) => one(n)));", one),
+    ],
+  ] as const) {
+    for (const kept of [1, 2, 3]) {
+      it(`${what} is kept once that is accepted, after ${kept} entries`, async () => {
+        const { unlocked, build, accepted } = await edit(v1, v2, kept);
+        for (const outcome of [unlocked, build]) expect(outcome.ran).toEqual([]);
+        expect(accepted.output).toEqual(["charge#1", "charge#2", "charge#3"]);
+        expect(accepted.ran).toEqual(["charge:1", "charge:2", "charge:3"].slice(kept));
+      });
+    }
+  }
+});
+
+it("a helper that is renamed, with what it calls, is kept once that is accepted", async () => {
+  const helper = (name: string): string =>
+    `const ${name} = async (n: number) => { await step(audit); return step(charge, n); };`;
+  const { accepted } = await edit(
+    flow("return [await pay(1), await pay(2)];", helper("pay")),
+    flow("return [await bill(1), await bill(2)];", helper("bill")),
+    3,
+  );
+  expect(accepted).toMatchObject({ output: ["charge#2", "charge#4"], ran: ["charge:2"] });
+});
+
+it("E4: what is gone with its file is an orphan once that is accepted", async () => {
+  const helper = `${head}${bodies("mail")}export const tell = async () => { await step(mail); };`;
+  const main = flow("const a = await step(charge); await tell(); return [a, await step(ship)];")["flow.ts"]!;
+  const v1 = { "helper.ts": helper, "flow.ts": `import { tell } from "./helper.js";\n${main}` };
+  const v2 = flow("const a = await step(charge); return [a, await step(ship)];");
+  const { unlocked, build, accepted } = await edit(v1, v2, 2);
+  for (const outcome of [unlocked, build]) expect(outcome).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  expect(accepted).toMatchObject({ output: ["charge#1", "ship#3"], ran: ["ship"], orphans: ["w/tell()/mail"] });
+});
+
+describe("a line `moved`, written by hand", () => {
+  const v1 = flow("const a = await step(charge, 1); return [a, await step(ship)];");
+  // Nothing of the call is as it was.
+  const v2 = flow("const a = await step(bill, 2, 3); return [a, await step(ship)];", bodies("bill"));
+  const lockOf = (move: string): readonly LockLine[] =>
+    parseLock(`${printLock(accept([], v1).lines)}${move}\n`, "stepmark.lock").lines;
+
+  it("says that a call is another one's, for builds too", async () => {
+    const store = await record(v1, accept([], v1).lines);
+    const without = await resume(store.fork("run", 1), 1, v2, accept([], v1).lines);
+    expect(without).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+    const lines = lockOf("moved flow.ts w() charge site to flow.ts w() bill");
+    const build = await resume(store.fork("run", 1), 1, v2, lines);
+    expect(build).toMatchObject({ output: ["charge#1", "ship#2"], ran: ["ship"] });
+    const after = accept(lines, v2).lines;
+    expect(after.some(({ movedTo }) => movedTo !== undefined)).toBe(false);
+    const accepted = await resume(store.fork("run", 1), 1, v2, after);
+    expect(accepted).toMatchObject({ output: ["charge#1", "ship#2"], ran: ["ship"] });
+  });
+
+  it("is refused if it is about nothing, or cannot be read", () => {
+    expect(() => lockOf("moved flow.ts w() nothing site to flow.ts w() bill")).toThrow(/no line is about/);
+    expect(() => lockOf("moved flow.ts w() charge to flow.ts w() bill")).toThrow(/it is not `moved/);
+  });
+});

@@ -1,0 +1,88 @@
+/** A source file of the project, with all that the lock file keeps of its places. */
+
+import { hash } from "node:crypto";
+import type ts from "typescript";
+import type { Row } from "../../runtime/scope/site-table.js";
+import { analyse } from "../plan/analysis.js";
+import { baseOf, bodyOf, ownArguments } from "../plan/anchors.js";
+import { speller } from "../plan/fingerprint.js";
+import { placesAnalysed } from "../plan/index.js";
+import { parentPastWrappers, type TypeScript } from "../plan/syntax.js";
+import { type PresentPlace, placesOf } from "./places.js";
+
+export interface SourcePlace extends PresentPlace {
+  /** 1-based. */
+  readonly line: number;
+  /** Fingerprints of a call's arguments without the name of what it calls; of a function `-`. */
+  readonly rest: string;
+  /** What a step calls, if it has another name. */
+  readonly calls: string | undefined;
+  /** The call whose callee the function is, if it is called where it stands. */
+  readonly by: string | undefined;
+  /** Fingerprints of the statements before and after a call of whose result nothing is made; else empty. */
+  readonly near: string;
+  /** Its source text on one line, shortened, for people. */
+  readonly excerpt: string;
+}
+
+export interface SourceFile {
+  readonly path: string;
+  /** Its site table without a lock file. */
+  readonly rows: readonly Row[];
+  readonly places: readonly SourcePlace[];
+  /** Whether its code speaks of a name. */
+  mentions(name: string): boolean;
+}
+
+/** @returns undefined for a file that the transformer leaves alone */
+export function readSourceFile(
+  ts: TypeScript,
+  file: ts.SourceFile,
+  path: string,
+  included: boolean,
+): SourceFile | undefined {
+  const analysis = analyse(ts, file, { included });
+  if (analysis === undefined) return undefined;
+  const placed = placesAnalysed(analysis);
+  const rows = placed.map(({ row }) => row);
+  const spell = speller(analysis.source);
+  const anchors = new Map(placed.map(({ row, node }) => [node, row[1]]));
+  const callOf = (fn: ts.Node): ts.Node | undefined => {
+    const { parent, child } = parentPastWrappers(analysis.source, fn);
+    return parent !== undefined && ts.isCallExpression(parent) && parent.expression === child ? parent : undefined;
+  };
+  const places = placesOf(path, rows, (row) => placed[row]!.own).map((place, index): SourcePlace => {
+    const { row, node, around } = placed[index]!;
+    const isCall = ts.isCallExpression(node) || ts.isNewExpression(node);
+    const name = baseOf(place.anchor);
+    const callee = isCall && place.kind === "site" ? bodyOf(ts, node) : undefined;
+    return {
+      ...place,
+      line: row[3],
+      rest: isCall ? restOf(ownArguments(ts, node).map(spell), callee ?? name) : "-",
+      calls: callee === name ? undefined : callee,
+      by: isCall ? undefined : anchors.get(callOf(node)!),
+      near: isCall ? around.map((text) => text.slice(0, 6) || "-").join(".") : "",
+      excerpt: excerptOf(file.text.slice(node.getStart(file), node.end)),
+    };
+  });
+  return { path, rows, places, mentions: analysis.source.mentions };
+}
+
+/** What is called has another name after a renaming, wherever the call says it. */
+function restOf(args: readonly string[], name: string): string {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const names = new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g");
+  const digests = args.map((arg) => hash("sha256", arg.replace(names, "*")).slice(0, 4));
+  return digests.slice(0, mostArguments).join("-") || "-";
+}
+
+/** Enough to know a call by. */
+const mostArguments = 8;
+
+const longest = 60;
+
+function excerptOf(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+}

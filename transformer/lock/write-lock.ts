@@ -1,0 +1,129 @@
+/** What the lock file is to say, once it is decided which places are those of old. */
+import { hash } from "node:crypto";
+import { bornBy } from "./as-born.js";
+import { BornNames } from "./born-names.js";
+import type { LockLine } from "./lock-line.js";
+import type { Move } from "./reconcile.js";
+import { Ways } from "./routes.js";
+import type { SourceFile, SourcePlace } from "./source-file.js";
+
+/**
+ * @param before the lines of the lock file
+ * @param taken the places that are those of old
+ */
+export function lockLines(
+  before: readonly LockLine[],
+  files: readonly SourceFile[],
+  taken: readonly Move[],
+): LockLine[] {
+  return new Writing(before, files, taken).lines();
+}
+
+/** The lines that a lock file gets. */
+class Writing {
+  private readonly lineOf: ReadonlyMap<SourcePlace, Move>;
+  private readonly through = new Map<SourcePlace, "" | "@">();
+  private readonly tags: Set<string>;
+  private readonly live: readonly LockLine[];
+  /** What places were called at birth, by the lock file as it was. */
+  private readonly names: BornNames;
+
+  constructor(
+    private readonly before: readonly LockLine[],
+    private readonly files: readonly SourceFile[],
+    taken: readonly Move[],
+  ) {
+    this.lineOf = new Map(taken.map((move) => [move.place, move]));
+    for (const { route } of taken) for (const [call, how] of route?.through ?? []) this.through.set(call, how);
+    this.tags = new Set(before.map(({ tag }) => tag));
+    this.live = before.filter(({ retired }) => !retired);
+    this.names = new BornNames(this.live);
+  }
+
+  lines(): LockLine[] {
+    const taken = new Set([...this.lineOf.values()].map(({ line }) => line));
+    const gone = this.before.filter((line) => !taken.has(line)).map((line) => this.retire(line));
+    const lines = this.files.flatMap((file) => this.linesOf(file, gone));
+    return [...lines, ...gone];
+  }
+
+  /** A line of a place that is gone, under what it was called at birth. */
+  private retire(line: LockLine): LockLine {
+    if (line.retired) return line;
+    const { kind, tag, text, rest, own, loops } = line;
+    const path = this.homeOf(line);
+    return { path, ...this.names.place(line), kind, tag, text, rest, own, loops, retired: true };
+  }
+
+  /** What is gone with its file is told by a file that is compiled: one that led there. */
+  private homeOf(line: LockLine): string {
+    const here = new Set(this.files.map(({ path }) => path));
+    if (here.has(line.path)) return line.path;
+    const ways = new Ways(this.live).to(line).map(({ from }) => from.path);
+    return ways.find((each) => here.has(each)) ?? this.files[0]?.path ?? line.path;
+  }
+
+  private linesOf({ path, rows, places }: SourceFile, gone: readonly LockLine[]): LockLine[] {
+    const lines: LockLine[] = [];
+    const written = new BornNames([]);
+    // A function's line comes before those of what is in it.
+    for (const place of places) {
+      const move = this.lineOf.get(place);
+      if (move === undefined) continue;
+      const line = this.moved(move, written);
+      written.add(line);
+      lines.push(line);
+    }
+    // New places get the names that a build would give them.
+    const known = [...lines, ...gone.filter((line) => line.path === path)];
+    const named = known.length === 0 ? rows : bornBy(known)(rows, (row) => places[row]!.own).rows;
+    for (const place of places) {
+      if (this.lineOf.has(place)) continue;
+      const bornAnchor = named[place.row]![1];
+      const how = this.through.get(place);
+      const line: LockLine = {
+        ...present(place),
+        tag: this.newTag(place, bornAnchor),
+        ...(bornAnchor !== place.anchor && { bornAnchor }),
+        ...(how !== undefined && { through: how }),
+      };
+      lines.push(line);
+    }
+    return lines;
+  }
+
+  /** @param written what the functions around are called */
+  private moved({ line, place, route }: Move, written: BornNames): LockLine {
+    const born = this.names.place(line);
+    const around = written.container(place.path, place.container);
+    const through = this.through.get(place) ?? line.through;
+    const under = route?.under ?? line.under ?? [];
+    return {
+      ...present(place),
+      tag: line.tag,
+      ...(born.anchor !== place.anchor && { bornAnchor: born.anchor }),
+      ...(born.container !== around && { bornContainer: born.container }),
+      ...(through !== undefined && { through }),
+      ...(under.length > 0 && { under }),
+    };
+  }
+
+  private newTag({ path, container, kind, text }: SourcePlace, anchor: string): string {
+    for (let attempt = 0; ; attempt++) {
+      const tag = hash("sha256", JSON.stringify([path, container, kind, anchor, text, attempt])).slice(0, 10);
+      if (this.tags.has(tag)) continue;
+      this.tags.add(tag);
+      return tag;
+    }
+  }
+}
+
+function present(place: SourcePlace): Omit<LockLine, "tag"> {
+  const { path, container, anchor, kind, text, rest, own, loops, near, calls, by } = place;
+  return {
+    ...{ path, container, anchor, kind, text, rest, own, loops },
+    ...(near !== "" && { near }),
+    ...(calls !== undefined && { calls }),
+    ...(by !== undefined && { by }),
+  };
+}
