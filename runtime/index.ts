@@ -12,6 +12,7 @@ export {
   Stepmark,
   type StepmarkOptions,
 } from "./app/stepmark.js";
+export { type Changed, changed } from "./calls/changed.js";
 export { type Child, type ChildOptions, child } from "./calls/child.js";
 export type { Duration } from "./calls/duration.js";
 export { type Events, events, type StreamOptions } from "./calls/events.js";
@@ -27,8 +28,10 @@ export { withoutRun } from "./calls/without-run.js";
 export { type AnyWorkflow, type Workflow, workflow } from "./calls/workflow.js";
 export type { Clock } from "./clock.js";
 export * from "./errors.js";
+export type { HttpAction, HttpAsked, HttpOptions } from "./http/options.js";
 export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
 export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";
+export type { FlatHistory, FlatStep } from "./rehearsal/flat-history.js";
 export type { StepContext } from "./run/step-body.js";
 export { type MemoryStore, memoryStore } from "./stores/memory.js";
 export type {
@@ -43,4 +46,15 @@ export type {
   RunRecord,
   Store,
   StoredStatus,
+  WholeRun,
 } from "./stores/store.js";
+export type {
+  AttemptTrace,
+  RunToTrace,
+  RunTrace,
+  StepToTrace,
+  StepTrace,
+  Telemetry,
+} from "./telemetry/telemetry.js";
+export type { ExportOptions } from "./transfer/export.js";
+export type { ExportText } from "./transfer/read-export.js";

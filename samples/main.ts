@@ -18,7 +18,14 @@ if (unknown.length > 0) {
 const chosen = scenarios.filter((scenario) => names.length === 0 || names.some((name) => isNamed(scenario, name)));
 const rows = await runAll(chosen);
 process.exitCode = exitCode(rows);
-console.log(process.argv.includes("--json") ? JSON.stringify(rows, undefined, 2) : asText(rows));
+if (process.argv.includes("--json")) console.log(JSON.stringify(rows, undefined, 2));
+else console.log([asText(rows), ...pictures(rows)].join("\n\n"));
+
+/** Of the scenarios that were asked for by name. */
+function pictures(all: readonly Row[]): string[] {
+  if (names.length === 0) return [];
+  return all.flatMap(({ got }, index) => ("error" in got ? [] : (chosen[index]?.show?.(got) ?? [])));
+}
 
 /** `A8` names all rows of scenario A8. */
 function isNamed({ id }: Scenario, name: string): boolean {

@@ -3,11 +3,12 @@
  * A message that comes through this app, a timer that is due, or the app's taking the run up again wakes them.
  */
 import type { Clock } from "../clock.js";
-import { RunOwnedError } from "../errors.js";
+import { RunOwnedError, ShutdownError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
+import { storeFailure } from "../run/refusals.js";
 import { ChangingFeed, type EventFeed, EventStream, type Reader } from "./event-stream.js";
-import type { EventOptions, RunEvent } from "./events.js";
+import { brokenOff, type EventOptions, type RunEvent } from "./events.js";
 import type { RunSource } from "./run.js";
 import type { RunInfo } from "./run-info.js";
 
@@ -60,8 +61,13 @@ export class DormantRuns {
   /** The run was taken up, here or elsewhere, or has come to its end. */
   remove(id: string): void {
     const run = this.runs.get(id);
-    if (run === undefined) return;
-    this.runs.delete(id);
+    if (run !== undefined) this.drop(run);
+  }
+
+  private drop(run: DormantRun): void {
+    // It may have been taken up meanwhile, and have left memory again.
+    if (this.runs.get(run.id) !== run) return;
+    this.runs.delete(run.id);
     for (const waiter of run.waiters) waiter.over();
     this.arrange();
   }
@@ -76,10 +82,12 @@ export class DormantRuns {
     if (run === undefined) return;
     try {
       await this.options.wake(id);
-      this.remove(id);
-    } catch (error) {
-      // Whoever has it now goes on with it.
-      if (isA(error, RunOwnedError)) return this.remove(id);
+      this.drop(run);
+    } catch (thrown) {
+      const error = storeFailure(id, thrown);
+      // Whoever has it now goes on with it; or the app is being shut down, which all who wait are told.
+      if (isA(error, RunOwnedError) || isA(error, ShutdownError)) return this.drop(run);
+      if (this.runs.get(id) !== run) return;
       this.runs.delete(id);
       if (run.waiters.size === 0) this.options.onError(error);
       for (const waiter of run.waiters) waiter.fail(error);
@@ -126,9 +134,10 @@ export class DormantRuns {
 
   private async look(): Promise<void> {
     this.cancelLook = undefined;
-    for (const { id, fence, waiters } of [...this.runs.values()]) {
+    for (const run of [...this.runs.values()]) {
+      if (run.waiters.size === 0) continue;
       // A store that fails is found out by whoever needs it.
-      if (waiters.size > 0 && (await this.options.isTaken(id, fence).catch(() => false))) this.remove(id);
+      if (await this.options.isTaken(run.id, run.fence).catch(() => false)) this.drop(run);
     }
     this.arrange();
   }
@@ -172,7 +181,8 @@ class DormantRun implements RunSource, EventFeed {
       this.behind.set(reader, feed);
       return feed.request(reader);
     }
-    const waiter: Waiter = { over: () => reader.retry(), fail: (error) => reader.fail(error) };
+    const left = (error: unknown): RunEvent => brokenOff("run.left", this.id, this.options.clock.now(), error);
+    const waiter: Waiter = { over: () => reader.retry(), fail: (error) => reader.event(left(error), true) };
     this.parked.set(reader, waiter);
     this.wait(waiter);
   }

@@ -19,6 +19,7 @@ import { Execution } from "../run/execution.js";
 import { arrange, withCauses } from "../run/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import type { RunRecord, Store } from "../stores/store.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { ActiveRun } from "./active-run.js";
 import { ChildRuns } from "./children.js";
 import { decoded } from "./decoded.js";
@@ -42,6 +43,7 @@ export interface DriverOptions {
     /** How long a run that waits is kept in memory. */
     idle: number;
   };
+  telemetry: Telemetry | undefined;
   info(id: string): Promise<RunInfo>;
   /** Told of runs that could not be taken up, if nobody waits for them. */
   onError(error: unknown): void;
@@ -52,6 +54,8 @@ export interface DriveOptions {
   accept?: "edits";
   divergence?: "continue";
   retry?: "all";
+  /** Where whoever asks for it stands in a trace. */
+  caller?: unknown;
 }
 
 export class Driver {
@@ -88,7 +92,8 @@ export class Driver {
       current: (id) => this.source(id),
       isTaken: async (id, fence) => {
         const run = await store.read(id);
-        return run?.fence !== fence || run.status !== "waiting";
+        // What this app is taking up itself comes back here.
+        return !this.driven.has(id) && (run?.fence !== fence || run.status !== "waiting");
       },
       onError: options.onError,
     });
@@ -230,9 +235,18 @@ export class Driver {
       putAside: () => this.putAside(active),
       elsewhere: () => this.source(id),
     });
+    const trace = this.options.telemetry?.begin({
+      id,
+      workflow: run.workflow,
+      recorded: entries.length,
+      before: entries.findLast((entry) => entry.trace !== undefined)?.trace,
+      caller: options.caller,
+      parent: run.parent?.id,
+    });
     const execution = new Execution({
       id,
       workflow: run.workflow,
+      trace,
       store,
       codec,
       clock,
@@ -260,6 +274,7 @@ export class Driver {
       this.wakeParent(run);
     });
     void execution.ended.then((ending) => {
+      trace?.end(ending.status, "error" in ending ? ending.error : undefined);
       if (ending.status === "left" && isA(ending.error, StoreError)) this.ownership.leave(id, active.fence);
     });
     this.ownership.keep();
@@ -308,7 +323,8 @@ export class Driver {
 
   private isBusy(id: string): boolean {
     const execution = this.active.get(id)?.execution;
-    return execution?.open === true && !execution.waiting && execution.stalled === undefined;
+    // Until its end has been stored, a run that is over is not.
+    return execution !== undefined && !execution.waiting && execution.stalled === undefined;
   }
 
   /** A run that was begun by another one goes on, pauses or has come to its end: that one may have to pause itself. */

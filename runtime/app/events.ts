@@ -55,6 +55,8 @@ export interface RunEventFields {
   "value.recorded": OfEntry & WithValue;
   /** `publish`. */
   published: OfEntry & WithValue & { name: string };
+  /** `changed(name)` was asked for the first time; `value` is its answer. */
+  "changed.decided": OfEntry & WithValue & { name: string };
   "child.started": OfEntry & { child: string };
   "child.completed": OfEntry & WithValue & { child: string };
   "child.failed": OfEntry & WithError & { child: string };
@@ -111,6 +113,7 @@ const types: Record<EntryKind, Partial<Record<EntryState, RunEventType>>> = {
   value: { done: "value.recorded" },
   publish: { done: "published" },
   child: { open: "child.started", done: "child.completed", failed: "child.failed" },
+  changed: { done: "changed.decided" },
 };
 
 export function entryEvent(runId: string, entry: Entry, codec: Codec): RunEvent {

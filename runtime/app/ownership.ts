@@ -53,7 +53,10 @@ export class Ownership {
     const found = await this.store.read(id);
     if (found === undefined) throw new RunNotFoundError(id);
     if (found.fence !== fence) throw new StaleOwnerError(id);
-    const run = await this.claim(id);
+    const run = await this.claim(id).catch((error: unknown) => {
+      // Somebody else was faster.
+      throw isA(error, RunOwnedError) ? new StaleOwnerError(id) : error;
+    });
     if (run.fence === fence + 1) return run.fence;
     await this.store.append(id, run.fence, [], { release: true });
     throw new StaleOwnerError(id);

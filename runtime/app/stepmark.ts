@@ -4,16 +4,24 @@ import { type Duration, milliseconds } from "../calls/duration.js";
 import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
-import { InvalidArgumentError, RunExistsError, RunOwnedError } from "../errors.js";
+import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowError } from "../errors.js";
+import { fetchOf } from "../http/fetch.js";
+import type { HttpOptions } from "../http/options.js";
+import type { Served } from "../http/served.js";
 import { isA } from "../journal/careful.js";
 import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
+import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
+import { type ExportOptions, exportLines } from "../transfer/export.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import { importRuns } from "../transfer/import.js";
+import type { ExportText } from "../transfer/read-export.js";
 import { Answers } from "./answers.js";
 import { Driver } from "./driver.js";
 import type { EventOptions, RunEvent } from "./events.js";
@@ -42,6 +50,10 @@ export interface StepmarkOptions {
    * and listeners notice nothing.
    */
   idle?: Duration;
+  /** Who is told of runs, steps and attempts: `openTelemetry()` of `stepmark/telemetry`, see `docs/telemetry.md`. */
+  telemetry?: Telemetry;
+  /** Who may do what through `app.fetch`; without `http.authorize`, nobody may do anything. */
+  http?: HttpOptions;
 }
 
 export interface StartOptions {
@@ -83,13 +95,24 @@ export class Stepmark {
   private readonly ownsStore: boolean;
   private readonly clock: Clock;
   private readonly codec: Codec;
+  /** In milliseconds. */
+  private readonly grace: number;
+  private readonly telemetry: Telemetry | undefined;
   private readonly driver: Driver;
   private readonly answers: Answers;
   /** Aborted when the app is shut down. */
   private readonly ending = new AbortController();
 
+  /**
+   * Runs over HTTP, for any host that serves a function from a request to its response: see `docs/http.md`. Can be passed on
+   * by itself; never rejects. Starts the workflows that were given as `workflows`, and refuses everything unless
+   * `http.authorize` says otherwise.
+   */
+  readonly fetch: (request: Request) => Promise<Response>;
+
   constructor(options: StepmarkOptions = {}) {
     const { store, workflows = [], clock = systemClock, codec = makeCodec() } = options;
+    this.fetch = this.fetchOf(workflows, options.http ?? {});
     const limits = {
       grace: milliseconds(options.grace ?? 1_000, "`grace`"),
       stallAfter: milliseconds(options.stallAfter ?? 3_000, "`stallAfter`"),
@@ -100,8 +123,16 @@ export class Stepmark {
     this.ownsStore = store === undefined;
     this.clock = isolated(clock);
     this.codec = isolated(codec);
+    this.grace = limits.grace;
     const parts = { store: this.store, clock: this.clock, codec: this.codec };
-    this.driver = new Driver({ ...parts, limits, info: (id) => this.get(id), onError: warn });
+    this.telemetry = options.telemetry;
+    this.driver = new Driver({
+      ...parts,
+      limits,
+      telemetry: this.telemetry,
+      info: (id) => this.get(id),
+      onError: warn,
+    });
     for (const workflow of workflows) this.driver.register(workflow);
     this.answers = new Answers({ ...parts, driver: this.driver, now: () => this.clock.now() });
   }
@@ -115,6 +146,17 @@ export class Stepmark {
   async start<I, O>(workflow: Workflow<I, O>, input: I, options?: StartOptions): Promise<Run<O>>;
   async start<O>(workflow: Workflow<void, O>, input?: undefined, options?: StartOptions): Promise<Run<O>>;
   async start(workflow: AnyWorkflow, input?: unknown, options: StartOptions = {}): Promise<Run<never>> {
+    const caller = this.telemetry?.here();
+    const { run } = await this.createRun(workflow, input, options);
+    return this.join(run, caller);
+  }
+
+  /** The run of a `start`, new or found; it is not driven by that. */
+  private async createRun(
+    workflow: AnyWorkflow,
+    input: unknown,
+    options: StartOptions,
+  ): Promise<{ created: boolean; run: RunRecord }> {
     this.checkUp();
     this.driver.register(workflow);
     const id = options.id ?? randomUUID();
@@ -127,13 +169,13 @@ export class Stepmark {
       scheme: KEY_SCHEME,
       createdAt: this.clock.now(),
     });
-    if (created) return this.join(run);
+    if (created) return { created, run };
     if (run.workflow !== workflow.workflowName || run.inputPrint !== fingerprint([input])) {
       const what =
         run.workflow === workflow.workflowName ? "another input" : `workflow ${JSON.stringify(run.workflow)}`;
       throw new RunExistsError(`A run with this id exists with ${what}`, { runId: id });
     }
-    return this.join(run);
+    return { created, run };
   }
 
   /**
@@ -145,11 +187,12 @@ export class Stepmark {
    */
   async resume<O = unknown>(id: string, options: ResumeOptions = {}): Promise<Run<O>> {
     this.checkUp();
+    const caller = this.telemetry?.here();
     const active = this.driver.activeRun(id);
     if (active) return new Run(id, active);
     const run = await this.driver.read(id);
     if (run.status === "completed" || run.status === "cancelled") return this.found(id);
-    return this.driver.drive(id, options);
+    return this.driver.drive(id, { ...options, caller });
   }
 
   /**
@@ -229,6 +272,40 @@ export class Stepmark {
     return this.answers.send(id, name, value);
   }
 
+  /**
+   * Runs as text, one JSON value a line: to be kept, replayed against another build, or imported elsewhere.
+   *
+   * @returns the lines with their line ends
+   * @throws from `next`: RunNotFoundError, RunOwnedError for a run that goes on all the time, StoreError
+   */
+  async *export(id: string | readonly string[], options?: ExportOptions): AsyncGenerator<string, void> {
+    for await (const line of exportLines(this.store, typeof id === "string" ? [id] : id, options)) yield `${line}\n`;
+  }
+
+  /**
+   * Puts exported runs into the store, as they were: nobody owns them, and they do not go on by themselves. Checks everything
+   * before anything is written, and writes over no run.
+   *
+   * @returns the runs' ids
+   * @throws ExportFileError, ValuesLeftOutError, RunExistsError, NewerVersionError, DamagedJournalError, StoreError
+   */
+  async import(text: ExportText): Promise<string[]> {
+    const pieces: string[] = [];
+    for await (const piece of typeof text === "string" ? [text] : text) pieces.push(piece);
+    return importRuns(this.store, () => pieces);
+  }
+
+  /**
+   * Puts a run into the store that was recorded under another scheme of keys, by the names of its steps and their order, if the
+   * workflow's code leaves no doubt about which outcome belongs to which call. No body runs.
+   *
+   * @throws FlatHistoryError with the reason; RunExistsError, SerialisationError, StoreError
+   */
+  async importFlat<I>(history: FlatHistory<I>): Promise<void> {
+    const { store, codec, clock } = this;
+    await importFlat(history as FlatHistory, { store, codec, clock, grace: this.grace });
+  }
+
   /** Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. */
   async cancel(id: string): Promise<void> {
     await this.driver.cancel(id);
@@ -271,13 +348,30 @@ export class Stepmark {
     }
   }
 
+  private fetchOf(workflows: readonly AnyWorkflow[], options: HttpOptions): Stepmark["fetch"] {
+    const served: Served = {
+      app: this,
+      isDown: () => this.ending.signal.aborted,
+      start: async (name, input, id) => {
+        const workflow = workflows.find(({ workflowName }) => workflowName === name);
+        if (workflow === undefined) throw new UnknownWorkflowError(name, []);
+        const caller = this.telemetry?.here();
+        const { created, run } = await this.createRun(workflow, input, { id });
+        await this.join(run, caller);
+        return { created, id: run.id };
+      },
+      brief: async (id) => this.info(await this.driver.read(id), []),
+    };
+    return fetchOf(served, options, warn);
+  }
+
   /** The run of a `start` that found it existing. */
-  private async join<O>(run: RunRecord): Promise<Run<O>> {
+  private async join<O>(run: RunRecord, caller: unknown): Promise<Run<O>> {
     const active = this.driver.activeRun(run.id);
     if (active) return new Run<O>(run.id, active);
     if (run.status !== "running" && run.status !== "waiting") return this.found(run.id);
     try {
-      return await this.driver.drive(run.id, {});
+      return await this.driver.drive(run.id, { caller });
     } catch (error) {
       if (error instanceof RunOwnedError) return this.found(run.id);
       throw error;

@@ -26,9 +26,16 @@ export interface Watcher {
 interface Watched {
   readonly watchers: Set<Watcher>;
   /** Whom the store is being asked for, by the position that it is asked from. */
-  readonly asking: Map<number, Watcher[]>;
+  readonly asking: Map<number, Asked>;
   news: News | undefined;
   timer: NodeJS.Timeout | undefined;
+}
+
+interface Asked {
+  /** Who was there when the reading began. */
+  readonly watchers: Watcher[];
+  /** Who has come since: how the run stands may be news to what is being read. */
+  readonly late: Watcher[];
 }
 
 interface News {
@@ -53,11 +60,12 @@ export class Watch {
       timer: undefined,
     };
     if (!this.closed) this.runs.set(id, watched);
-    if (watched.news !== undefined && tell(watcher, watched.news)) return;
+    const { news } = watched;
+    const isEnough = news !== undefined && holds(news, watcher.position);
+    if (isEnough && tell(watcher, news)) return;
     watched.watchers.add(watcher);
     hold(watched);
-    if (watched.news === undefined || !covers(watched.news, watcher.position))
-      this.ask(id, watched, watcher.position, [watcher]);
+    if (!isEnough) this.ask(id, watched, watcher.position, [watcher]);
   }
 
   remove(id: string, watcher: Watcher): void {
@@ -73,29 +81,37 @@ export class Watch {
   }
 
   private ask(id: string, watched: Watched, from: number, watchers: Watcher[]): void {
-    const group = watched.asking.get(from);
-    if (group !== undefined) {
-      group.push(...watchers);
+    const under = watched.asking.get(from);
+    if (under !== undefined) {
+      under.late.push(...watchers);
       return;
     }
-    watched.asking.set(from, watchers);
-    const take = (look: (watcher: Watcher) => boolean): void => {
+    const asked: Asked = { watchers, late: [] };
+    watched.asking.set(from, asked);
+    const take = (among: readonly Watcher[], look: (watcher: Watcher) => boolean): void => {
       watched.asking.delete(from);
-      for (const watcher of watchers)
-        if (watched.watchers.has(watcher) && look(watcher)) watched.watchers.delete(watcher);
+      for (const watcher of among) if (watched.watchers.has(watcher) && look(watcher)) watched.watchers.delete(watcher);
+    };
+    const goOn = (): void => {
       if (this.closed) giveUp(id, watched);
       else this.arm(id, watched);
     };
     this.read(id, from).then(
       (news) => {
         watched.news = news;
-        take((watcher) => tell(watcher, news));
+        const isEnough = this.closed || holds(news, from);
+        take(isEnough ? [...watchers, ...asked.late] : watchers, (watcher) => tell(watcher, news));
+        const again = asked.late.filter((watcher) => watched.watchers.has(watcher));
+        if (!isEnough && again.length > 0) this.ask(id, watched, from, again);
+        goOn();
       },
-      (error) =>
-        take((watcher) => {
+      (error) => {
+        take([...watchers, ...asked.late], (watcher) => {
           watcher.fail(this.closed ? new ShutdownError(id) : error);
           return true;
-        }),
+        });
+        goOn();
+      },
     );
   }
 
@@ -136,12 +152,21 @@ function hold({ watchers, news, timer }: Watched): void {
 /** Turns away those for whom the store is not being asked. */
 function giveUp(id: string, { watchers, asking, timer }: Watched): void {
   clearTimeout(timer);
-  const asked = new Set([...asking.values()].flat());
+  const asked = new Set([...asking.values()].flatMap(({ watchers, late }) => [...watchers, ...late]));
   for (const watcher of [...watchers]) {
     if (asked.has(watcher)) continue;
     watchers.delete(watcher);
     watcher.fail(new ShutdownError(id));
   }
+}
+
+/**
+ * Whether the news are as good as the store's own to somebody who has only just come: entries stay what they are, but a
+ * run that has ended or waits may have gone on since.
+ */
+function holds(news: News, position: number): boolean {
+  if (!covers(news, position)) return false;
+  return news.run.status === "running" || news.entries.some(({ seq }) => seq > position);
 }
 
 /** Whether the news tell all there was after `position`, or the next of it. */

@@ -1,6 +1,6 @@
 /**
- * One process of a scenario: `node child.js <scenario> start|resume|script <JSON of how it is killed>`, in a directory of
- * its own. Prints the result; events go to a file as they arrive.
+ * One process of a scenario: `node child.js <scenario> start|resume|script|serve <JSON of how it is killed>`, in a directory of
+ * its own. Prints the result, a server its port; events go to a file as they arrive.
  */
 import { appendFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
@@ -16,6 +16,12 @@ if (scenario === undefined) throw new Error(`There is no scenario ${id}`);
 const kill = JSON.parse(killText!) as Kill | null;
 
 try {
+  if (mode === "serve") {
+    const app = new Stepmark({ workflows: [scenario.workflow!], ...scenario.options?.() });
+    console.log(JSON.stringify({ port: await scenario.serve!(app) }));
+    // Until it is killed.
+    await new Promise(() => {});
+  }
   const result = mode === "script" ? await scenario.script!() : await runWorkflow(scenario);
   console.log(JSON.stringify({ result }));
 } catch (thrown) {
@@ -37,7 +43,7 @@ async function listen(run: Run): Promise<void> {
   let recorded = 0;
   for await (const event of run.events()) {
     appendFileSync("events.log", `${event.type}\n`);
-    if (isOutcome(event)) {
+    if (isOutcome(event) || event.type === kill?.ends?.[recorded]) {
       recorded++;
       oneMoreRecorded();
     }

@@ -14,7 +14,7 @@ export function killedAfter(...ends: string[]): (id: string) => Promise<Outcome>
 
 /** A play: everything happens in one process, as the scenario's script says. */
 export function inOneProcess(id: string): Promise<Outcome> {
-  return inProcesses(id, (processes) => processes.script());
+  return inProcesses(id, async (processes) => (await processes.script()) as Outcome);
 }
 
 /**

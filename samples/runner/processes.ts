@@ -1,18 +1,23 @@
 /** Runs a scenario in real processes on one SQLite file, in a directory that is removed afterwards. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { Stepmark } from "stepmark";
+import { type OpenWaitInfo, Stepmark } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import type { Outcome } from "./scenario.js";
 import { notes } from "./work.js";
 
 /** How a process ends itself with SIGKILL. */
 export interface Kill {
-  /** Bodies end in this order and no others do; the process is killed when the last of these is recorded. */
+  /**
+   * Bodies end in this order and no others do; the process is killed when the last of these is recorded. The type of an
+   * event stands for that event: what follows does not end before it.
+   */
   ends?: readonly string[];
   /** The process is killed when this event arrives. */
   at?: "run.waiting";
@@ -23,9 +28,11 @@ export interface Kill {
 /** Gives `play` a new directory. */
 export async function inProcesses<T>(id: string, play: (processes: Processes) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), "stepmark-sample-"));
+  const processes = new Processes(id, directory);
   try {
-    return await play(new Processes(id, directory));
+    return await play(processes);
   } finally {
+    await processes.killServers();
     await rm(directory, { recursive: true, force: true });
   }
 }
@@ -41,9 +48,11 @@ export class Processes {
   /** The types of the events that arrived in each process. */
   readonly events: string[][] = [];
 
+  private readonly servers = new Set<ChildProcess>();
+
   constructor(
     private readonly id: string,
-    private readonly directory: string,
+    readonly directory: string,
   ) {}
 
   /** Starts the scenario's run in a new process, which ends with the result, or is killed. */
@@ -56,14 +65,52 @@ export class Processes {
     return this.process("resume", kill);
   }
 
-  /** Runs the scenario's script in a new process. */
-  async script(): Promise<Outcome> {
-    return (await this.process("script")) as Outcome;
+  /** Runs the scenario's script in a new process, which ends with what the script returns, or kills itself. */
+  script({ killed = false } = {}): Promise<unknown> {
+    return this.process("script", killed ? {} : undefined);
   }
 
-  /** Answers an open wait of the run. */
-  answer(name: string, value: unknown): Promise<void> {
-    return this.withApp((app) => app.answer("run", name, value));
+  /** Starts the scenario's server in a new process. */
+  async serve(): Promise<{ url: string; kill(): Promise<void> }> {
+    const bodiesBefore = notes(this.directory).length;
+    const started = spawn(process.execPath, [child, this.id, "serve", "null"], {
+      cwd: this.directory,
+      stdio: ["ignore", "pipe", "inherit"],
+      timeout: limit,
+      killSignal: "SIGKILL",
+    });
+    this.servers.add(started);
+    const line = await createInterface({ input: started.stdout })[Symbol.asyncIterator]().next();
+    if (line.done) throw new Error("A server ended before it listened");
+    const { port, error } = JSON.parse(line.value) as { port?: number; error?: { message: string } };
+    if (port === undefined) throw new Error(`A server did not start: ${error?.message}`);
+    return {
+      url: `http://127.0.0.1:${port}`,
+      kill: async () => {
+        await this.kill(started);
+        this.bodies.push(notes(this.directory).slice(bodiesBefore));
+      },
+    };
+  }
+
+  async killServers(): Promise<void> {
+    for (const server of this.servers) await this.kill(server);
+  }
+
+  private async kill(server: ChildProcess): Promise<void> {
+    this.servers.delete(server);
+    const closed = once(server, "close");
+    if (server.kill("SIGKILL")) await closed;
+  }
+
+  /** Answers an open wait of the run, by its name or its replay key. */
+  answer(nameOrKey: string, value: unknown): Promise<void> {
+    return this.withApp((app) => app.answer("run", nameOrKey, value));
+  }
+
+  /** What the run asks people at the moment. */
+  async questions(): Promise<OpenWaitInfo[]> {
+    return (await this.withApp((app) => app.get("run"))).waits;
   }
 
   /** The replay keys in the run's journal. */

@@ -1,0 +1,26 @@
+/** Runs and events as replies show them. A value that cannot be read is shown as the error that says why. */
+import type { RunEvent } from "../app/events.js";
+import type { RunInfo } from "../app/run-info.js";
+import { type Json, jsonView } from "./json-view.js";
+
+export function shownRun(info: RunInfo): object {
+  return { ...readable(info), waits: info.waits.map(readable), published: readable(info.published) };
+}
+
+export function shownEvent(event: RunEvent): Json {
+  return jsonView(readable(event));
+}
+
+/** A copy with all fields, those too that are decoded only when somebody reads them. */
+export function readable(target: object): Record<string, unknown> {
+  // Without a prototype, since something may have been published as `__proto__`.
+  const copy: Record<string, unknown> = Object.create(null);
+  for (const field of Object.getOwnPropertyNames(target)) {
+    try {
+      copy[field] = (target as Record<string, unknown>)[field];
+    } catch (error) {
+      copy[field] = error;
+    }
+  }
+  return copy;
+}
