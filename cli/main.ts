@@ -1,34 +1,21 @@
 #!/usr/bin/env node
 /** The command line: `stepmark COMMAND ...`. Each command is a file in `commands/`. */
 import process from "node:process";
-import { StepmarkError } from "../runtime/errors.js";
-import { TransformerOptionsError } from "../transformer/errors.js";
+import { RunOwnedError, StepmarkError } from "../runtime/errors.js";
+import { LockFileError, TransformerOptionsError } from "../transformer/errors.js";
 import { version } from "../transformer/version.js";
-import { type Command, type Output, UsageError } from "./command.js";
-
-interface Entry {
-  readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
-  /** Commands are loaded when they are used: some need the compiler, which takes its time. */
-  load(): Promise<Command>;
-}
-
-const commands: readonly Entry[] = [
-  {
-    name: "transform",
-    summary: "writes transformed sources, for tools that have no hook",
-    load: async () => (await import("./commands/transform.js")).transform,
-  },
-];
-
-/** Exit code for a command line that makes no sense. */
-const USAGE = 2;
+import { type Command, type Output, readArguments, UsageError } from "./command.js";
+import { commandGroups, commands } from "./commands.js";
+import { cureFor } from "./cures.js";
+import { exitCode } from "./exit-code.js";
+import { helpOf, overview, usageOf } from "./help.js";
+import { lookOf } from "./look.js";
 
 async function main([name, ...args]: readonly string[], output: Output): Promise<number> {
+  if (name === "help" && args[0] !== undefined) return main([args[0], "--help"], output);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    output.print(overview());
-    return name === undefined ? USAGE : 0;
+    output.print(overview(commandGroups));
+    return name === undefined ? exitCode.usage : exitCode.ok;
   }
   if (name === "--version" || name === "-v") {
     output.print(version());
@@ -36,12 +23,12 @@ async function main([name, ...args]: readonly string[], output: Output): Promise
   }
   const entry = commands.find((each) => each.name === name);
   if (entry === undefined) {
-    output.warn(`stepmark: there is no command ${JSON.stringify(name)}\n\n${overview()}`);
-    return USAGE;
+    output.warn(`stepmark: there is no command ${JSON.stringify(name)}\n\n${overview(commandGroups)}`);
+    return exitCode.usage;
   }
   const command = await entry.load();
   if (args.includes("--help") || args.includes("-h")) {
-    output.print(command.help);
+    output.print(helpOf(command, output.look.width));
     return 0;
   }
   return runCommand(name, command, args, output);
@@ -49,32 +36,32 @@ async function main([name, ...args]: readonly string[], output: Output): Promise
 
 async function runCommand(name: string, command: Command, args: readonly string[], output: Output): Promise<number> {
   try {
-    return await command.run(args, output);
+    return await command.run(readArguments(args, command.options), output);
   } catch (error) {
     if (error instanceof UsageError) {
-      output.warn(`stepmark ${name}: ${error.message}\n\n${command.help}`);
-      return USAGE;
+      output.warn(
+        `stepmark ${name}: ${error.message}\n\n${usageOf(command)}\n\n\`stepmark ${name} --help\` tells more.`,
+      );
+      return exitCode.usage;
     }
     // Errors that are meant for the user need no stack.
-    if (!(error instanceof StepmarkError || error instanceof TransformerOptionsError)) throw error;
+    if (!(error instanceof StepmarkError || error instanceof TransformerOptionsError || error instanceof LockFileError))
+      throw error;
     output.warn(`stepmark ${name}: ${error.message}`);
-    return 1;
+    const cure = cureFor(error);
+    if (cure !== undefined) output.warn(`On the command line: ${cure}`);
+    return error instanceof RunOwnedError ? exitCode.owned : exitCode.wrong;
   }
 }
 
-function overview(): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
-  return [
-    "Usage: stepmark COMMAND ...",
-    "",
-    ...lines,
-    "",
-    "`stepmark COMMAND --help` tells more; `stepmark --version` tells which this is.",
-  ].join("\n");
-}
+// Whoever reads the output may have had enough of it: `stepmark events RUN | head`.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit();
+  throw error;
+});
 
 process.exitCode = await main(process.argv.slice(2), {
   print: (line) => console.log(line),
   warn: (line) => console.error(line),
+  look: lookOf(process.stdout),
 });

@@ -1,0 +1,192 @@
+/** What `stepmark init` would change in a project, and what it leaves to people. */
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { version } from "../../transformer/version.js";
+import { emitsWith } from "../doctor/hosts.js";
+import { installed, majorOf, patchFor } from "../doctor/packages.js";
+import { readConfigs } from "../project.js";
+import { parsedObject, withField } from "./json-edit.js";
+
+/** A file as it is, and as it is to be. */
+export interface Edit {
+  readonly file: string;
+  /** Undefined for a file that is not there yet. */
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+export interface Plan {
+  /** Those that change something. */
+  readonly edits: readonly Edit[];
+  /** What people have to do themselves. */
+  readonly byHand: readonly string[];
+  /** Why the compiler's plugin cannot be added; nothing is changed then. */
+  readonly refused?: string;
+}
+
+const transformer = "stepmark/transformer";
+const entry = `{ "transform": "${transformer}" }`;
+const otherHosts =
+  "docs/hosts.md has the other ways: a bundler's plugin, `node --import stepmark/register`, `stepmark transform`";
+
+/**
+ * @param tsconfig undefined for that of the folder
+ * @throws UsageError for a tsconfig that was named and is not there, or cannot be read
+ */
+export function planOf(folder: string, tsconfig: string | undefined): Plan {
+  const typescript = installed(folder, "typescript");
+  const major = typescript === undefined ? 6 : majorOf(typescript.version);
+  if (major >= 7) {
+    return refusal(`TypeScript ${typescript!.version} has no API for transformers`, [
+      "Depend on `typescript@6` for the build; or check types with TypeScript 7, and build with another host.",
+      `${otherHosts}.`,
+    ]);
+  }
+  const compiler = planTsconfig(folder, tsconfig);
+  if (compiler.refused !== undefined) return compiler;
+  const scripts = planPackage(folder, major);
+  const ignored = planGitignore(folder);
+  const edits = [...compiler.edits, ...scripts.edits, ...ignored].filter(({ before, after }) => before !== after);
+  return { edits, byHand: [...compiler.byHand, ...scripts.byHand] };
+}
+
+function refusal(refused: string, byHand: readonly string[]): Plan {
+  return { edits: [], byHand, refused };
+}
+
+// --- tsconfig.json -----------------------------------------------------------------------------------------------------
+
+interface Tsconfig {
+  extends?: unknown;
+  compilerOptions?: { plugins?: unknown };
+  references?: unknown;
+}
+
+function planTsconfig(folder: string, named: string | undefined): Plan {
+  const [config] = readConfigs(named, folder);
+  if (config === undefined) {
+    return refusal("there is no tsconfig.json", [
+      `\`npx tsc --init\` makes one; then run \`stepmark init\` again. Or do without the compiler: ${otherHosts}.`,
+    ]);
+  }
+  const name = path.relative(folder, config.file);
+  const text = readFileSync(config.file, "utf8");
+  const own = parsedObject(text) as Tsconfig | undefined;
+  if (own === undefined)
+    return refusal(`${name} is not JSON that can be edited`, [`Add ${entry} to its compilerOptions.plugins.`]);
+  if (config.plugins.some(({ transform }) => transform === transformer)) return { edits: [], byHand: [] };
+  const references = referencesOf(own);
+  if (references.length > 0) {
+    return refusal(`${name} refers to other projects, and each of them is compiled by its own tsconfig`, [
+      "Of those that hold workflows, or code that workflows call, do each by itself:",
+      ...references.map(
+        (at) => `  stepmark init --project ${path.relative(folder, path.resolve(path.dirname(config.file), at))}`,
+      ),
+      'In a workspace whose packages run together, give all of them one `"root"` in the plugin\'s entry (docs/hosts.md).',
+    ]);
+  }
+  const { plugins } = own.compilerOptions ?? {};
+  if (
+    own.extends !== undefined &&
+    (own.compilerOptions === undefined || (plugins === undefined && config.plugins.length > 0))
+  ) {
+    const [what, why] =
+      own.compilerOptions === undefined
+        ? [`${name} only extends ${JSON.stringify(own.extends)}`, "it is not certain which of them is the place"]
+        : [`${name} has the plugins of ${JSON.stringify(own.extends)}`, "a list of its own would take their place"];
+    return refusal(`${what}, and ${why}`, [
+      `Where the code with workflows is compiled, write: "compilerOptions": { "plugins": [${entry}] }, with the entries that are there already.`,
+    ]);
+  }
+  if (config.noEmit) {
+    return refusal(`${name} has noEmit: it is not what builds this project`, [
+      `Add the plugin to what does (${otherHosts.replace(/:.*/, "")}), or name the tsconfig of the build with --project.`,
+    ]);
+  }
+  const after = Array.isArray(plugins)
+    ? withField(text, ["compilerOptions", "plugins", 0], entry, "first")
+    : withField(text, ["compilerOptions", "plugins"], `[${entry}]`);
+  return { edits: [{ file: name, before: text, after }], byHand: [] };
+}
+
+function referencesOf({ references }: Tsconfig): string[] {
+  if (!Array.isArray(references)) return [];
+  return (references as Array<{ path?: unknown } | null>).flatMap((each) =>
+    typeof each?.path === "string"
+      ? [/\.json$/.test(each.path) ? each.path : path.join(each.path, "tsconfig.json")]
+      : [],
+  );
+}
+
+// --- package.json ------------------------------------------------------------------------------------------------------
+
+type Names = Readonly<Record<string, string>>;
+
+interface PackageFile {
+  scripts?: Names;
+  dependencies?: Names;
+  devDependencies?: Names;
+}
+
+function planPackage(folder: string, typescript: number): Plan {
+  const file = "package.json";
+  const at = path.join(folder, file);
+  if (!existsSync(at))
+    return { edits: [], byHand: ["There is no package.json here: build with `tspc` of ts-patch instead of tsc."] };
+  const before = readFileSync(at, "utf8");
+  const read = parsedObject(before) as PackageFile | undefined;
+  if (read === undefined)
+    return { edits: [], byHand: ["package.json cannot be read: build with `tspc` of ts-patch instead of tsc."] };
+  const { scripts = {}, dependencies = {}, devDependencies = {} } = read;
+  const byHand: string[] = [];
+  let after = before;
+  for (const [name, script] of Object.entries(scripts)) {
+    if (emitsWith(script, "tsc")) after = withField(after, ["scripts", name], JSON.stringify(compiled(script)));
+  }
+  const builds = Object.values(scripts).some((script) => emitsWith(script, "tsc") || emitsWith(script, "tspc"));
+  if (!builds && scripts.build === undefined) after = withField(after, ["scripts", "build"], '"tspc"');
+  else if (!builds)
+    byHand.push(
+      `The script "build" runs ${JSON.stringify(scripts.build)}, not tsc: if that builds your workflows, add the plugin there (docs/hosts.md).`,
+    );
+  const has = (name: string): boolean => name in dependencies || name in devDependencies;
+  const patch = patchFor(typescript);
+  const wanted: ReadonlyArray<readonly [field: keyof PackageFile, name: string, range: string]> = [
+    ["dependencies", "stepmark", `^${version()}`],
+    ["devDependencies", "ts-patch", patch === 3 ? "^3.3.0" : "^4.0.1"],
+    ["devDependencies", "typescript", typescript <= 5 ? "~5.9.3" : "^6.0.3"],
+  ];
+  for (const [field, name, range] of wanted) {
+    const how = read[field] === undefined ? undefined : "sorted";
+    if (!has(name)) after = withField(after, [field, name], JSON.stringify(range), how);
+  }
+  return { edits: [{ file, before, after }], byHand };
+}
+
+/** A script with `tspc` where it called `tsc` to write something. */
+function compiled(script: string): string {
+  return script
+    .split(/(&&|\|\||[;|&])/)
+    .map((part) => (emitsWith(part, "tsc") ? part.replace(/(^|[\s/])tsc(?=\s|$)/, "$1tspc") : part))
+    .join("");
+}
+
+// --- .gitignore --------------------------------------------------------------------------------------------------------
+
+function planGitignore(folder: string): Edit[] {
+  const file = ".gitignore";
+  const at = path.join(folder, file);
+  if (!existsSync(at) && !isInRepository(folder)) return [];
+  const before = existsSync(at) ? readFileSync(at, "utf8") : undefined;
+  if (before !== undefined && /^\/?\.stepmark\/?\s*$/m.test(before)) return [];
+  const eol = before?.includes("\r\n") ? "\r\n" : "\n";
+  const start = before === undefined || before === "" || before.endsWith("\n") ? (before ?? "") : `${before}${eol}`;
+  return [{ file, before, after: `${start}.stepmark/${eol}` }];
+}
+
+function isInRepository(folder: string): boolean {
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, ".git"))) return true;
+    if (at === path.dirname(at)) return false;
+  }
+}

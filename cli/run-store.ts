@@ -1,0 +1,46 @@
+/** The store that a command is told to use. */
+import { existsSync } from "node:fs";
+import { postgresStore } from "../runtime/stores/postgres.js";
+import { sqliteStore } from "../runtime/stores/sqlite.js";
+import type { Store } from "../runtime/stores/store.js";
+import { UsageError } from "./command.js";
+
+/** Where an app keeps its runs that is told nothing else. */
+export const defaultStore = "./.stepmark/runs.db";
+
+/** The option of all commands that use a store. */
+export const storeOption = {
+  store: {
+    type: "string",
+    value: "FILE",
+    default: defaultStore,
+    help: "where the runs are: a SQLite file, or an address postgres://...",
+  },
+} as const;
+
+/** @param where a file, or the address of a Postgres database */
+export function openStore(where: string): Store {
+  return isAddress(where) ? postgresStore(where) : sqliteStore(where);
+}
+
+/** @throws UsageError for a file that is not there: opening it would make an empty one */
+export function existingStore(where: string): Store {
+  if (!isAddress(where) && !existsSync(where)) {
+    const cure = where === defaultStore ? "; --store names another one" : "";
+    throw new UsageError(`there is no store ${where}${cure}`);
+  }
+  return openStore(where);
+}
+
+export function isAddress(where: string): boolean {
+  return /^postgres(ql)?:\/\//.test(where);
+}
+
+/** Closes the store in the end. */
+export async function using<T>(store: Store, use: (store: Store) => Promise<T>): Promise<T> {
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
