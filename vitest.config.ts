@@ -10,6 +10,9 @@ export default defineConfig({
     alias: [
       { find: /^stepmark$/, replacement: here("./runtime/index.ts") },
       { find: /^stepmark\/sqlite$/, replacement: here("./runtime/stores/sqlite.ts") },
+      { find: /^stepmark\/postgres$/, replacement: here("./runtime/stores/postgres.ts") },
+      { find: /^stepmark\/telemetry$/, replacement: here("./runtime/telemetry/open-telemetry.ts") },
+      { find: /^stepmark\/testing$/, replacement: here("./runtime/testing/index.ts") },
       { find: /^stepmark\/transformer$/, replacement: here("./transformer/index.ts") },
       { find: /^stepmark\/transform$/, replacement: here("./transformer/transform-text.ts") },
     ],

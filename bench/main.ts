@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { sqliteStore } from "stepmark/sqlite";
 import { rawCommits } from "./raw-commits.js";
 import { concurrent, resume, sequential } from "./workloads.js";
 
@@ -31,14 +32,14 @@ for (const synchronous of ["FULL", "NORMAL"] as const) {
   const times: Record<string, number[]> = {};
   for (let round = 0; round < rounds; round++) {
     const folder = mkdtempSync(join(tmpdir(), "stepmark-bench-"));
-    const options = { path: join(folder, "runs.db"), synchronous };
+    const open = () => sqliteStore(join(folder, "runs.db"), { synchronous });
     const note = (workload: string, ms: number): void => {
       times[workload] = [...(times[workload] ?? []), ms];
     };
-    note("raw single-row commits", rawCommits({ ...options, path: join(folder, "raw.db") }, steps));
-    note("sequential: 1,000 steps", await sequential(options, steps));
-    note("concurrent: 200 x 5 steps", await concurrent(options, 200, 5));
-    note("resume of 1,000 recorded steps", await resume(options, steps));
+    note("raw single-row commits", rawCommits({ path: join(folder, "raw.db"), synchronous }, steps));
+    note("sequential: 1,000 steps", await sequential(open, steps));
+    note("concurrent: 200 x 5 steps", await concurrent(open, 200, 5));
+    note("resume of 1,000 recorded steps", await resume(open, steps));
     rmSync(folder, { recursive: true });
   }
   const raw = median(times["raw single-row commits"]!);

@@ -1,7 +1,8 @@
 /** What is measured: trivial steps, so that what remains is the library and the store. */
-import { Stepmark, step, waitFor, workflow } from "stepmark";
-import { sqliteStore } from "stepmark/sqlite";
-import type { DatabaseOptions } from "./raw-commits.js";
+import { Stepmark, type Store, step, waitFor, workflow } from "stepmark";
+
+/** Opens the store anew. */
+export type Open = () => Store;
 
 const work = async (x: number): Promise<number> => x + 1;
 
@@ -28,8 +29,8 @@ const paused = workflow("paused", async (count: number) => {
 });
 
 /** @returns milliseconds for one run of `count` steps, one after the other */
-export async function sequential(options: DatabaseOptions, count: number): Promise<number> {
-  return withApp(options, async (app) => {
+export async function sequential(open: Open, count: number): Promise<number> {
+  return withApp(open, async (app) => {
     const start = performance.now();
     await (await app.start(chain, count)).result();
     return performance.now() - start;
@@ -37,27 +38,36 @@ export async function sequential(options: DatabaseOptions, count: number): Promi
 }
 
 /** @returns milliseconds for one run of `rounds` times `width` steps at once */
-export async function concurrent(options: DatabaseOptions, rounds: number, width: number): Promise<number> {
-  return withApp(options, async (app) => {
+export async function concurrent(open: Open, rounds: number, width: number): Promise<number> {
+  return withApp(open, async (app) => {
     const start = performance.now();
     await (await app.start(fans, { rounds, width })).result();
     return performance.now() - start;
   });
 }
 
+/** @returns milliseconds for so many runs at once, of `count` steps each, one after the other */
+export async function together(open: Open, runs: number, count: number): Promise<number> {
+  return withApp(open, async (app) => {
+    const start = performance.now();
+    await Promise.all(Array.from({ length: runs }, async () => (await app.start(chain, count)).result()));
+    return performance.now() - start;
+  });
+}
+
 /** @returns milliseconds until a run with `count` recorded steps is back at the place where it waits, in a new app */
-export async function resume(options: DatabaseOptions, count: number): Promise<number> {
+export async function resume(open: Open, count: number): Promise<number> {
   const id = "recorded";
-  await withApp(options, async (app) => (await app.start(paused, count, { id })).settled());
-  return withApp(options, async (app) => {
+  await withApp(open, async (app) => (await app.start(paused, count, { id })).settled());
+  return withApp(open, async (app) => {
     const start = performance.now();
     await (await app.resume(id)).settled();
     return performance.now() - start;
   });
 }
 
-async function withApp<T>(options: DatabaseOptions, use: (app: Stepmark) => Promise<T>): Promise<T> {
-  const store = sqliteStore(options.path, { synchronous: options.synchronous });
+async function withApp<T>(open: Open, use: (app: Stepmark) => Promise<T>): Promise<T> {
+  const store = open();
   const app = new Stepmark({ store, workflows: [chain, fans, paused] });
   try {
     return await use(app);

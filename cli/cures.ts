@@ -4,6 +4,10 @@ import { quoted } from "./words.js";
 
 const again = (id: string, options = ""): string => `\`stepmark resume ${id} --workflows MODULE${options}\``;
 
+const whatAnEditDid = "`stepmark diff REVISION` says what an edit did to runs in flight.";
+const renamed =
+  "Where calls were renamed or moved, `stepmark accept` on the code that recorded the run, and then on this code, keeps their record (docs/lock-file.md).";
+
 const cures: Readonly<Record<string, (id: string) => string>> = {
   RUN_NOT_FOUND: () => "`stepmark runs` lists the runs of this store; --store names another one.",
   RUN_OWNED: (id) => `\`stepmark watch ${id}\` follows it.`,
@@ -11,11 +15,10 @@ const cures: Readonly<Record<string, (id: string) => string>> = {
   NOT_TRANSFORMED: () =>
     "`stepmark doctor` looks at how this project is built, `stepmark doctor --build FOLDER` at what came of it.",
   REPLAY_MISMATCH: (id) =>
-    `${again(id, " --accept edits")} goes on if the code was edited on purpose; \`stepmark diff REVISION\` says what an edit did.`,
+    `${again(id, " --accept edits")} goes on if the code was edited on purpose; ${whatAnEditDid}`,
   RETIRED_SITE: (id) =>
-    `\`stepmark accept\` keeps the record of calls that were moved or renamed (docs/lock-file.md); ${again(id, " --accept edits")} leaves it; \`stepmark diff REVISION\` says what an edit did.`,
-  AMBIGUOUS_SITE: () =>
-    "`stepmark accept` says which call is which (docs/lock-file.md); `stepmark diff REVISION` says what an edit did.",
+    `${renamed} ${again(id, " --accept edits")} goes on without the record of what is gone; ${whatAnEditDid}`,
+  AMBIGUOUS_SITE: () => `${renamed} Of two calls that look alike it asks which is which; ${whatAnEditDid}`,
   DIVERGENCE: (id) =>
     `\`stepmark show ${id}\` tells what is recorded; ${again(id, " --divergence continue")} goes on regardless.`,
   ANSWER: (id) => `\`stepmark show ${id}\` lists the open waits.`,

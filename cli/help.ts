@@ -17,7 +17,7 @@ export function helpOf(command: Command, width = widest): string {
   const rows = [
     ...Object.entries(command.arguments ?? {}),
     ...Object.entries(options).map(([name, { value, choices, help, default: by }]): [string, string] => {
-      const more = choices === undefined ? "" : `: ${choices.join(", ")}`;
+      const more = choices === undefined || choices.length < 2 ? "" : `: ${choices.join(", ")}`;
       const preset = by === undefined ? "" : `; by default ${by}`;
       return [`--${name}${value === undefined ? "" : ` ${value}`}`, `${help}${more}${preset}`];
     }),

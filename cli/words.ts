@@ -38,9 +38,10 @@ export function lasted(ms: number): string {
     .join(" ");
 }
 
-/** `3 min ago`, `in 2 h`. */
+/** `3 min ago`, `in 2 h 5 min`: what is over is told less exactly. */
 export function fromNow(time: number, now: number): string {
-  return time > now ? `in ${lasted(time - now)}` : `${lasted(now - time)} ago`;
+  if (time > now) return `in ${lasted(time - now)}`;
+  return `${/^[\d.]+ \w+/.exec(lasted(now - time))![0]} ago`;
 }
 
 /** Local time, to the second. */

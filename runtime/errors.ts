@@ -37,6 +37,40 @@ export class StepmarkError extends Error {
   }
 }
 
+/** A call as the record has it, or as the code asks for it. */
+export interface ComparedCall {
+  /** Replay key. */
+  key: string;
+  /** What sort of call it is: `step`, `wait`, ... */
+  kind: string | undefined;
+  /** What it is named after, with its ordinal: `charge~1`; undefined for a call that is known by an explicit key alone. */
+  name: string | undefined;
+  /** `file:line` of the call. */
+  at: string | undefined;
+  /** Fingerprint of the arguments; empty if nothing of them is compared. */
+  args: string;
+}
+
+/** The two sides of a record that does not fit the code. */
+export interface Compared {
+  recorded?: ComparedCall;
+  asked?: ComparedCall;
+}
+
+/** A record that does not fit the code: base of the errors that tell what was recorded and what was asked for. */
+abstract class MisfitError extends StepmarkError {
+  /** Undefined if it is none in particular, or if the run was refused by a version that did not tell. */
+  readonly recorded: ComparedCall | undefined;
+  /** Undefined if the code does not ask for any such call, else like `recorded`. */
+  readonly asked: ComparedCall | undefined;
+
+  constructor(code: string, what: string, cure: string, place: ErrorPlace, { recorded, asked }: Compared = {}) {
+    super(code, what, cure, place);
+    this.recorded = recorded;
+    this.asked = asked;
+  }
+}
+
 /** `RUN_EXISTS` is `RunExistsError`: not read from the class, whose name a minifier changes. */
 function nameOf(code: string): string {
   const words = code.split("_").map((word) => word[0] + word.slice(1).toLowerCase());
@@ -121,44 +155,47 @@ export class VersionConflictError extends StepmarkError {
 }
 
 /** A recorded outcome was asked for with other arguments than it was recorded for (rule I3). */
-export class ReplayMismatchError extends StepmarkError {
-  constructor(what: string, cure: string, place: ErrorPlace) {
-    super("REPLAY_MISMATCH", what, cure, place);
+export class ReplayMismatchError extends MisfitError {
+  constructor(what: string, cure: string, place: ErrorPlace, compared?: Compared) {
+    super("REPLAY_MISMATCH", what, cure, place, compared);
   }
 }
 
 /** The code changed so that a recorded outcome may belong to another call than the one that asks for it. */
-export class AmbiguousSiteError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
+export class AmbiguousSiteError extends MisfitError {
+  constructor(what: string, place: ErrorPlace, compared?: Compared) {
     super(
       "AMBIGUOUS_SITE",
       what,
       'Undo the edit, give the calls different names (`step("name", ...)`), or resume the run with the code that recorded it.',
       place,
+      compared,
     );
   }
 }
 
 /** A recorded call has no site in this build any more. */
-export class RetiredSiteError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
+export class RetiredSiteError extends MisfitError {
+  constructor(what: string, place: ErrorPlace, compared?: Compared) {
     super(
       "RETIRED_SITE",
       what,
       'Bring the call back, resume with the code that recorded it, or accept that its record is not used: `resume(id, { accept: "edits" })`.',
       place,
+      compared,
     );
   }
 }
 
 /** Unchanged code took another path than the one recorded (rule I6). */
-export class DivergenceError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
+export class DivergenceError extends MisfitError {
+  constructor(what: string, place: ErrorPlace, compared?: Compared) {
     super(
       "DIVERGENCE",
       what,
       'Take time, randomness, environment and I/O from steps (a wait for something raw, such as a timer or a request outside a step, is a likely cause); `resume(id, { divergence: "continue" })` goes on regardless.',
       place,
+      compared,
     );
   }
 }
@@ -211,11 +248,16 @@ export class StaleOwnerError extends StepmarkError {
 
 /** `start` or `resume` of a workflow that this `Stepmark` was not given. */
 export class UnknownWorkflowError extends StepmarkError {
-  constructor(name: string, known: readonly string[], place: ErrorPlace = {}) {
+  constructor(
+    name: string,
+    known: readonly string[],
+    place: ErrorPlace = {},
+    cure = "Pass it in `new Stepmark({ workflows: [...] })`.",
+  ) {
     super(
       "UNKNOWN_WORKFLOW",
       `No workflow named ${JSON.stringify(name)} is registered (known: ${known.map((k) => JSON.stringify(k)).join(", ") || "none"})`,
-      "Pass it in `new Stepmark({ workflows: [...] })`.",
+      cure,
       place,
     );
   }
@@ -288,6 +330,41 @@ export class DamagedJournalError extends StepmarkError {
 export class NewerVersionError extends StepmarkError {
   constructor(what: string, cure: string, place: ErrorPlace = {}) {
     super("NEWER_VERSION", what, cure, place);
+  }
+}
+
+/** A file of exported runs is none, is not whole, or was edited. */
+export class ExportFileError extends StepmarkError {
+  constructor(
+    what: string,
+    place: ErrorPlace = {},
+    cure = "Export the runs again, or copy the file again. Nothing was imported.",
+  ) {
+    super("EXPORT_FILE", what, cure, place);
+  }
+}
+
+/** Runs that were exported without their values cannot be used as runs. */
+export class ValuesLeftOutError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "VALUES_LEFT_OUT",
+      `The run was exported without its values, so it ${what}`,
+      "Export it with them: leave `values: false`, or `--no-values`, away.",
+      place,
+    );
+  }
+}
+
+/** A history of another key scheme that is not imported, since its entries may belong to other calls than they seem to. */
+export class FlatHistoryError extends StepmarkError {
+  constructor(what: string, place: ErrorPlace) {
+    super(
+      "FLAT_HISTORY",
+      what,
+      "Finish the run with the program that recorded it, or start it anew. Nothing was imported, and no body ran.",
+      place,
+    );
   }
 }
 

@@ -71,7 +71,7 @@ interface Life {
 const lives: readonly Life[] = [
   { from: at(1, 9), until: at(1, 10), ends: "killed" },
   { from: at(1, 11), until: at(1, 18), ends: "shut down" },
-  { from: at(2, 8), until: at(2, 10), ends: "killed at work", choice: at(2, 8.5) },
+  { from: at(2, 8), until: at(2, 8.5), ends: "killed at work", choice: at(2, 8.5) },
   { from: at(2, 12), until: at(2, 20), ends: "killed" },
   { from: at(3, 9), until: at(3, 10), ends: "done" },
 ];
@@ -96,6 +96,7 @@ async function oneProcess(): Promise<unknown> {
   }
   await travel(life.until);
   if (life.ends === "killed") await die();
+  if (life.ends === "killed at work") await new Promise(() => {});
   if (life.ends === "shut down") tell("shut down");
   const output = life.ends === "done" ? await run.result() : undefined;
   await app.shutdown();
@@ -167,6 +168,43 @@ async function fiveProcesses(id: string): Promise<Outcome> {
 
 // ------------------------------------------------------------------------------------------------------------------
 
+const picture = `
+           day 1                   day 2                   day 3
+           0     6     12    18    0     6     12    18    0     6     12    18
+process 1           |x
+process 2             |------|
+process 3                                  x
+process 4                                      |-------x
+process 5                                                           |
+
+day 1  09:00  process 1  process started
+                         step openAccount
+                         publishes the stage: trial
+                         sleeps until day 1, 12:00
+       10:00             killed
+       11:00  process 2  process started: the run is resumed
+       12:00             wakes
+                         step sendTips
+                         asks for the plan
+       18:00             shut down
+day 2  08:00  process 3  process started: the run is resumed
+       08:30             answered: basic
+                         publishes the stage: buys basic
+                         begins the child run
+                         killed in the middle of writeInvoice
+       12:00  process 4  process started: the run is resumed
+                           billing: step writeInvoice
+                           billing: sleeps until day 3, 08:00
+       20:00             killed
+day 3  09:00  process 5  process started: the run is resumed
+                           billing: wakes, 1 h late
+                           billing: step charge
+                           billing: completed
+                         the child run has ended
+                         step thank
+                         completed
+`;
+
 export const scenarios: readonly Scenario[] = [
   {
     id: "timeline",
@@ -175,7 +213,7 @@ export const scenarios: readonly Scenario[] = [
     play: fiveProcesses,
     show: ({ result }) => (result as { timeline: string[] }).timeline.join("\n"),
     expected: {
-      result: { output: "paid by Ann: basic", timeline: [] },
+      result: { output: "paid by Ann: basic", timeline: picture.slice(1, -1).split("\n") },
       bodies: [
         ["open account of Ann"],
         ["send tips to Ann"],

@@ -1,7 +1,7 @@
 /** `stepmark doctor`: whether a project is set up so that its runs can be recorded, and resumed. */
 import path from "node:path";
 import process from "node:process";
-import { LockFileError } from "../../transformer/errors.js";
+import { LockFileError, TransformerOptionsError } from "../../transformer/errors.js";
 import { command } from "../command.js";
 import { checkBuild } from "../doctor/build.js";
 import { error, type Finding, ok, warning } from "../doctor/finding.js";
@@ -61,6 +61,8 @@ function checkLock(given: ProjectArguments): Finding {
     const what = `differs from the code in ${counted(lines.length, "place")}`;
     return warning(of, what, "`stepmark check` tells which, and `stepmark accept` brings them together.");
   } catch (fault) {
+    if (fault instanceof TransformerOptionsError)
+      return warning("stepmark.lock", "is not compared, since the options are wrong", "Correct the options first.");
     if (!(fault instanceof LockFileError)) throw fault;
     return error("stepmark.lock", fault.message, "See docs/lock-file.md.");
   }

@@ -7,6 +7,7 @@ import { describeReport, type ReplayOptions, type ReplayReport, replayRun } from
 import { type ExportedRun, readExport } from "../../runtime/transfer/read-export.js";
 import { readWhole } from "../../runtime/transfer/read-whole.js";
 import { command, UsageError } from "../command.js";
+import { cureFor } from "../cures.js";
 import { defaultStore, existingStore } from "../run-store.js";
 import { withWorkflows, workflowsOption } from "../workflows.js";
 
@@ -44,6 +45,8 @@ it could be gone on with: what the record answers, what is edited, left over or 
         all++;
         if (report.ok) good++;
         print(values.json ? JSON.stringify(plain(report)) : describeReport(report));
+        const cure = values.json || report.ok ? undefined : cureFor(report.error, report.runId);
+        if (cure !== undefined) print(`       On the command line: ${cure}`);
       }
       if (!values.json) print(summary(all, all - good));
       return good === all ? 0 : 1;

@@ -4,7 +4,7 @@ import { shownRun } from "../../runtime/http/shown.js";
 import { type CallInfo, type CallNode, callsOf, treeOf } from "../call-tree.js";
 import { command, UsageError } from "../command.js";
 import { cureFor } from "../cures.js";
-import { cut, type Look, type Style, table } from "../look.js";
+import { cut, type Look, type Style, table, wrapped } from "../look.js";
 import { isLeftBehind, plainCodec, type RunState, readField, readRun } from "../run-state.js";
 import { existingStore, storeOption, using } from "../run-store.js";
 import {
@@ -122,8 +122,11 @@ function linesOf(state: RunState, look: Look, values: boolean): string[] {
 function errorSection({ run, info }: RunState, look: Look): string[] {
   const error = readField(info, "error");
   const cure = cureFor(error, run.id);
-  const lines = [look.paint("bold", "Error"), ...errorLines(error).map((text) => `  ${look.paint("red", text)}`)];
-  if (cure !== undefined) lines.push(`  On the command line: ${cure}`);
+  const lines = [
+    look.paint("bold", "Error"),
+    ...errorLines(error).flatMap((text) => filled(text, look).map((line) => `  ${look.paint("red", line)}`)),
+  ];
+  if (cure !== undefined) lines.push(...filled(`On the command line: ${cure}`, look).map((line) => `  ${line}`));
   const again = `\`stepmark resume ${quoted(run.id)} --workflows MODULE\``;
   const culprits = run.culprits ?? [];
   if (culprits.length > 0) {
@@ -133,6 +136,11 @@ function errorSection({ run, info }: RunState, look: Look): string[] {
     lines.push(`  No failed step is known to have caused it. ${again} runs the workflow again over its record.`);
   }
   return lines;
+}
+
+/** A text that is told in full, in lines of the terminal. */
+function filled(text: string, { width }: Look): string[] {
+  return width === undefined ? [text] : wrapped(text, width - 2).split("\n");
 }
 
 function waitWord(waits: RunState["info"]["waits"]): string {
@@ -196,7 +204,8 @@ const stateStyles: Readonly<Record<CallInfo["state"], Style>> = {
 
 function stateOf({ info, driver }: RunState, { kind, state }: CallInfo): { word: string; style: Style } {
   const style = stateStyles[state];
-  const word = outcomes[kind][state];
+  const isOver = info.status !== "running" && info.status !== "waiting";
+  const word = isOver && state === "begun" && kind === "wait" ? "unanswered" : outcomes[kind][state];
   if (word !== undefined) return { word, style };
   if (state !== "begun") return { word: state, style };
   // Of a step whose process is gone it is not known how far its body has come.

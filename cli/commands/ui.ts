@@ -1,7 +1,7 @@
 /** `stepmark ui`: the inspector, a page that shows what a store holds. */
 import path from "node:path";
 import process from "node:process";
-import { type InspectorOptions, serveInspector } from "../../inspector/server.js";
+import type { InspectorOptions } from "../../inspector/server.js";
 import { wordsOf } from "../../runtime/journal/careful.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { projectFolder } from "../../transformer/hosts/host-transform.js";
@@ -48,8 +48,10 @@ The address that is printed holds a token: whoever has it can see and answer eve
 });
 
 async function serve(store: Store, options: Omit<InspectorOptions, "store">, { print }: Output): Promise<number> {
+  const { serveInspector } = await import("../../inspector/server.js");
   const inspector = await serveInspector({ ...options, store }).catch((error: NodeJS.ErrnoException) => {
-    if (error.syscall === "listen") throw new UsageError(`cannot listen there: ${error.message}`);
+    if (error.syscall === "listen" || error.syscall === "getaddrinfo")
+      throw new UsageError(`cannot listen there: ${error.message}`);
     throw error;
   });
   print(inspector.url);

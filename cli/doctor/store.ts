@@ -15,12 +15,26 @@ const megabyte = 1024 * 1024;
 
 export async function checkStore(where: string): Promise<Finding[]> {
   if (isAddress(where)) return checkRuns("store", where);
+  const unusable = checkDriver();
+  if (unusable !== undefined) return [unusable];
   if (!existsSync(where)) return [ok("store", `there is none at ${where} yet`), ...checkFolder(path.dirname(where))];
   const faults = [...checkPermissions(where), ...checkFolder(path.dirname(where))];
   if (faults.some(({ level }) => level === "error")) return faults;
   const tables = checkTables(where);
   if (tables.level === "error") return [tables, ...faults];
   return [tables, ...faults, ...(await checkRuns("store", where))];
+}
+
+/** Whether this Node can reach SQLite at all. */
+function checkDriver(): Finding | undefined {
+  try {
+    openDatabase(":memory:").close();
+    return undefined;
+  } catch (fault) {
+    const cure =
+      "`npm rebuild better-sqlite3`, once npm is allowed to run what that package installs with; or Node 22.13 or later, which has its own SQLite.";
+    return error("store", `SQLite cannot be used: ${faultIn(fault)}`, cure);
+  }
 }
 
 function checkPermissions(file: string): Finding[] {

@@ -175,18 +175,26 @@ function compiled(script: string): string {
 
 function planGitignore(folder: string): Edit[] {
   const file = ".gitignore";
-  const at = path.join(folder, file);
-  if (!existsSync(at) && !isInRepository(folder)) return [];
-  const before = existsSync(at) ? readFileSync(at, "utf8") : undefined;
-  if (before !== undefined && /^\/?\.stepmark\/?\s*$/m.test(before)) return [];
+  const above = foldersOfRepository(folder);
+  const texts = (above ?? [folder]).map((at) => textAt(path.join(at, file)));
+  const [before] = texts;
+  if (above === undefined && before === undefined) return [];
+  if (texts.some((text) => text !== undefined && /^\/?\.stepmark\/?\s*$/m.test(text))) return [];
   const eol = before?.includes("\r\n") ? "\r\n" : "\n";
   const start = before === undefined || before === "" || before.endsWith("\n") ? (before ?? "") : `${before}${eol}`;
   return [{ file, before, after: `${start}.stepmark/${eol}` }];
 }
 
-function isInRepository(folder: string): boolean {
+function textAt(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+}
+
+/** The folder and those around it, as far as the repository goes; undefined if it is in none. */
+function foldersOfRepository(folder: string): string[] | undefined {
+  const found: string[] = [];
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
-    if (existsSync(path.join(at, ".git"))) return true;
-    if (at === path.dirname(at)) return false;
+    found.push(at);
+    if (existsSync(path.join(at, ".git"))) return found;
+    if (at === path.dirname(at)) return undefined;
   }
 }

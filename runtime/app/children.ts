@@ -1,5 +1,5 @@
 /** Child runs: what a run's `child` calls have the app do. */
-import { RunCancelledError, RunExistsError, RunNotFoundError, RunOwnedError } from "../errors.js";
+import { RunCancelledError, RunExistsError, RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
 import type { ChildRequest, Children } from "../run/execution.js";
@@ -53,7 +53,7 @@ export class ChildRuns implements Children {
       await this.options.drive(request);
     } catch (error) {
       // Whoever has it will bring it to its end, and tell.
-      if (!isA(error, RunOwnedError)) throw error;
+      if (!isA(error, RunOwnedError) && !isA(error, StaleOwnerError)) throw error;
     }
   }
 

@@ -275,7 +275,9 @@ export class Driver {
     });
     void execution.ended.then((ending) => {
       trace?.end(ending.status, "error" in ending ? ending.error : undefined);
-      if (ending.status === "left" && isA(ending.error, StoreError)) this.ownership.leave(id, active.fence);
+      if (ending.status !== "left" || !isA(ending.error, StoreError)) return;
+      this.ownership.leave(id, active.fence);
+      this.leaveParent(run, ending.error);
     });
     this.ownership.keep();
     this.dormant.remove(id);
@@ -330,6 +332,15 @@ export class Driver {
   /** A run that was begun by another one goes on, pauses or has come to its end: that one may have to pause itself. */
   private wakeParent({ parent }: RunRecord): void {
     if (parent !== undefined) this.active.get(parent.id)?.execution.wake();
+  }
+
+  /** The store has failed under a run that was begun by another one: that one does not get on here either. */
+  private leaveParent({ parent }: RunRecord, error: Error): void {
+    if (parent === undefined) return;
+    const active = this.active.get(parent.id);
+    // One that has left memory is taken up again, and its child with it.
+    if (active === undefined) void this.dormant.wake(parent.id);
+    else active.execution.leave(error).catch(() => {});
   }
 
   private stored(id: string): StoredRun {

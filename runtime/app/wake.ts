@@ -1,6 +1,6 @@
 /** The long-lived loop of `app.run()`: looks, once an interval, for runs that can go on. */
 import { setTimeout } from "node:timers/promises";
-import { RunOwnedError } from "../errors.js";
+import { RunOwnedError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Message, RunRecord, Store } from "../stores/store.js";
 
@@ -44,6 +44,8 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
     try {
       await wake(run);
     } catch (error) {
+      // When the store is back, nothing of the run need have changed.
+      if (isA(error, StoreError)) known.delete(run.id);
       if (!isA(error, RunOwnedError)) onError(error, run.id);
     }
   }

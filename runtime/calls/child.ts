@@ -1,11 +1,12 @@
 /** `child`: a run of its own, begun by a run that waits for it. */
-import { InvalidArgumentError, OutsideRunError } from "../errors.js";
-import { wordsOf } from "../journal/careful.js";
+import { InvalidArgumentError, OutsideRunError, ShutdownError, StoreError } from "../errors.js";
+import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { ChildRequest, Execution } from "../run/execution.js";
 import { encodeError } from "../run/outcome.js";
+import { isOurs } from "../run/refusals.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import type { AnyWorkflow, Workflow } from "./workflow.js";
@@ -76,7 +77,7 @@ function begin(execution: Execution, call: Call, request: ChildRequest, since: n
     call,
     since,
     details: { child: id },
-    accept: () => execution.children.outcome(id),
+    look: () => execution.children.outcome(id),
   });
   execution.children.start(request, execution.isRerun(call.key)).then(
     () => {
@@ -85,8 +86,10 @@ function begin(execution: Execution, call: Call, request: ChildRequest, since: n
       return execution.readInbox();
     },
     (error) => {
-      if (!execution.waits.close(call.key)) return;
-      const value = encodeError(execution.codec, error instanceof Error ? error : new Error(wordsOf(error)));
+      // What the child cannot be begun for is the call's failure; that it could not be told is not.
+      if (!isOurs(error) || isA(error, StoreError)) return execution.broken(error);
+      if (isA(error, ShutdownError) || !execution.waits.close(call.key)) return;
+      const value = encodeError(execution.codec, error);
       execution.finished(call, { state: "failed", value }, { ...details, endedAt: execution.clock.now() });
     },
   );

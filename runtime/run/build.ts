@@ -1,7 +1,7 @@
 /** What this build of the code has of what a record names. */
 import { createHash } from "node:crypto";
 import type { SiteRecord } from "../journal/entry.js";
-import { whereaboutsOf } from "../scope/chain.js";
+import { extendChain, leadsPastAnother, whereaboutsOf } from "../scope/chain.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import { RowKind } from "../scope/site-table.js";
 
@@ -43,7 +43,8 @@ export function isSameSite(
 
 /** The places of this build. */
 export class Build {
-  private readonly places = new Set<string>();
+  /** What a chain says of each place, by where it stands. */
+  private readonly places = new Map<string, string>();
   private readonly sites = new Set<string>();
   private readonly anchors = new Set<string>();
   /** Sites by module path and container. */
@@ -52,7 +53,8 @@ export class Build {
   constructor(root: string | undefined, modules: Iterable<ModuleTable>) {
     for (const module of modules) {
       for (const place of module.places) {
-        this.places.add(whereabouts(root, module, place));
+        const where = whereabouts(root, module, place);
+        this.places.set(where, extendChain("", place, where));
         const container = `${module.path}#${place.container}`;
         const anchors = this.functions.get(container) ?? new Set();
         this.functions.set(container, anchors);
@@ -77,6 +79,11 @@ export class Build {
     const way = whereaboutsOf(chain);
     if (way !== undefined) return way.every((place) => this.places.has(place));
     return this.sites.has(`${container} ${site.anchor}`);
+  }
+
+  /** Whether one of the calls on the way to a recorded call, or that call itself, may be a namesake of what it was. */
+  confuses(chain: string): boolean {
+    return leadsPastAnother(chain, (where) => this.places.get(where));
   }
 }
 

@@ -46,6 +46,8 @@ export class EditedCode {
   /** Whether the edits may have put a call to where another one stood when its record was made. */
   isShifted({ site, args, chain }: Call, recorded: RecordedCall): boolean {
     if (chain === "" || site === undefined || recorded.site === undefined || !this.changedSince(recorded)) return false;
+    // What the lock file knows elsewhere did not stand here.
+    if (site.tag === undefined && this.hasPlace(recorded.site)) return true;
     const then = this.sitesThen(recorded.build);
     if (then.size === 0) return false;
     const now = this.sitesNow();
@@ -95,6 +97,12 @@ export class EditedCode {
     });
   }
 
+  /** Those of the calls that this build has a way to which may be that of another call of its name. */
+  uncertain(calls: readonly RecordedCall[]): RecordedCall[] {
+    const build = this.buildNow();
+    return calls.filter(({ chain }) => build.confuses(chain));
+  }
+
   private buildNow(): Build {
     const { root, modules: before } = this.replay.record;
     // Where the workflow has moved to another file, what is left as it was is an old build, unless it takes part.
@@ -107,12 +115,12 @@ export class EditedCode {
     );
   }
 
-  /** When a body wants to start for the first time: the unasked calls of other builds that this one has no way to. */
+  /** When a body wants to start for the first time: the calls of other builds that nobody has asked for. */
   firstLook(): RecordedCall[] {
     if (this.spared !== undefined) return [];
     const changed = (call: RecordedCall): boolean => this.changedSince(call);
     this.spared = this.replay.spared().filter(changed);
-    return this.retired(this.replay.unasked().filter(changed));
+    return this.replay.unasked().filter(changed);
   }
 
   /** A call that wants to start, and recorded work of the same site, with the same arguments, that nobody asked for. */
@@ -128,12 +136,16 @@ export class EditedCode {
 
   /** Whether the lock file says what became of a recorded call: where it stands, or that it is gone; and not at `site`. */
   private isAccountedFor({ site, chain }: RecordedCall, now: SiteRecord): boolean {
-    const { tag } = site!;
-    if (tag === undefined) return false;
-    const hasPlace = [...this.modules.values()].some(({ places }) => places.some((place) => place.tag === tag));
-    if (!hasPlace) return isAnother(site, now);
+    if (site!.tag === undefined) return false;
+    if (!this.hasPlace(site!)) return isAnother(site, now);
     // Of a call that is no longer led to, the place says nothing.
     return this.buildNow().reaches(site!, chain, this.replay.record.root);
+  }
+
+  /** Whether the lock file says where a recorded call stands in this build. */
+  private hasPlace({ tag }: SiteRecord): boolean {
+    if (tag === undefined) return false;
+    return [...this.modules.values()].some(({ places }) => places.some((place) => place.tag === tag));
   }
 
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {

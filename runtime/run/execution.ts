@@ -31,7 +31,7 @@ import { JournalWriter } from "./journal-writer.js";
 import { latest, NestedCalls } from "./nested-calls.js";
 import type { Outcome } from "./outcome.js";
 import { PresentCode } from "./present-code.js";
-import type { RunRecordView } from "./record.js";
+import type { RecordedCall, RunRecordView } from "./record.js";
 import {
   anotherPath,
   duplicateKey,
@@ -42,6 +42,7 @@ import {
   shiftedSite,
   stalled,
   storeFailure,
+  uncertainSites,
   unreadable,
 } from "./refusals.js";
 import { Replay } from "./replay.js";
@@ -554,8 +555,7 @@ export class Execution implements RunScope {
     const missing = this.replay.missing();
     if (missing[0] !== undefined && this.code.changedSince(missing[0])) {
       const old = missing.filter((call) => this.code.changedSince(call));
-      const retired = acceptEdits ? [] : this.code.retired(old);
-      if (retired.length > 0) return this.fatal(retiredSites(this.id, retired));
+      if (!acceptEdits && this.refusesFor(old)) return;
       this.replay.excuse(old);
       this.schedule();
     } else if (continueDivergence) {
@@ -576,10 +576,16 @@ export class Execution implements RunScope {
   /** Whether the code was edited so that a body that wants to start may do recorded work again. */
   private isInDoubt(): boolean {
     if (this.options.acceptEdits) return false;
-    const retired = this.code.firstLook();
-    if (retired.length === 0) return this.code.suspicion(this.wanted) !== undefined;
-    this.fatal(retiredSites(this.id, retired));
-    return true;
+    return this.refusesFor(this.code.firstLook()) || this.code.suspicion(this.wanted) !== undefined;
+  }
+
+  /** Ends the run if there are calls that cannot have their records any more, or may have those of others. */
+  private refusesFor(calls: readonly RecordedCall[]): boolean {
+    const retired = this.code.retired(calls);
+    const uncertain = retired.length === 0 ? this.code.uncertain(calls) : [];
+    if (retired.length > 0) this.fatal(retiredSites(this.id, retired));
+    else if (uncertain.length > 0) this.fatal(uncertainSites(this.id, uncertain));
+    return retired.length + uncertain.length > 0;
   }
 
   private mistaken(): void {
@@ -677,7 +683,7 @@ export class Execution implements RunScope {
   }
 
   /** The store failed or refused: what is not written does not count, and nothing more can be. */
-  private broken(error: unknown): void {
+  broken(error: unknown): void {
     if (this.phase === "closed") return;
     this.abort.abort(error);
     this.close();

@@ -25,24 +25,23 @@ export async function takeMessages(execution: Execution, messages: readonly Mess
     waits.fireDue(Math.min(message.at, clock.now()));
     const wait = waits.find(message);
     if (wait === undefined) continue;
-    const answer = wait.accept === undefined ? asItCame(message) : await check(message.value, wait);
+    const answer = wait.look === undefined ? await read(message, wait) : await wait.look();
     // Something may have happened meanwhile: the wait timed out, or another reading of the inbox was faster.
     if (answer !== undefined && execution.open && waits.find(message) === wait)
       execution.take(taken(execution, message, wait, answer));
   }
 }
 
-function asItCame({ value }: Message): Answer {
-  return { ok: true, value };
+function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {
+  return wait.accept === undefined ? { ok: true, value } : check(value, wait);
 }
 
 /**
  * What an open wait that checks its answers makes of one.
  *
  * @param given the encoded value
- * @returns undefined if it is none yet
  */
-export async function check(given: string, wait: OpenWait): Promise<Answer | undefined> {
+export async function check(given: string, wait: OpenWait): Promise<Answer> {
   try {
     return await outsideRuns(() => wait.accept!(given));
   } catch (error) {

@@ -56,6 +56,15 @@ export function retiredSites(runId: string, calls: readonly RecordedCall[]): Ret
   );
 }
 
+/** @param calls at least one */
+export function uncertainSites(runId: string, calls: readonly RecordedCall[]): AmbiguousSiteError {
+  const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);
+  return new AmbiguousSiteError(
+    `The code changed, and where these recorded calls stood there may be others of their names now: ${sites.join(", ")}`,
+    { runId, key: calls[0]!.key, at: placeOf(calls[0]!.site) },
+  );
+}
+
 export function sameWorkElsewhere(runId: string, call: Call, recorded: RecordedCall): AmbiguousSiteError {
   return new AmbiguousSiteError(
     `The code changed and asks for ${describe(call.site)} as ${call.key}, while the record holds the same call as ${recorded.key}, which was not asked for`,

@@ -43,24 +43,28 @@ export function byText(sites: Iterable<Standing>): SitesByText {
 }
 
 /**
- * Whether the call that stands at a place now came from another place, or the one that stood there went to another. Only
- * functions around and inside that of the place count: from others a call does not get there by what happens to them.
+ * Whether the call that stands at a place now came from another place, or the one that stood there went to another; be it
+ * that a function was put around it, or made of it.
  *
  * @param then the sites of the build that recorded the call
  * @param now the sites of this build
  */
 export function isShifted(then: SitesByText, now: SitesByText, recorded: Standing, asking: Standing): boolean {
-  const came = hasMoved(then, now, asking);
-  const went = hasMoved(now, then, recorded);
+  const came = hasMoved(then, now, asking, recorded);
+  const went = hasMoved(now, then, recorded, asking);
   return recorded[2] === asking[2] ? came && went : came || went;
 }
 
-/** Whether a site with the text of `site` is near it in `here`, and not at that place in `there`. */
-function hasMoved(here: SitesByText, there: SitesByText, site: Standing): boolean {
+/** Whether a site with the text of `site` stands elsewhere in `here`, and not at that place in `there`. */
+function hasMoved(here: SitesByText, there: SitesByText, site: Standing, counterpart: Standing): boolean {
   const text = site[2];
   const others = there.get(text) ?? [];
   return (here.get(text) ?? []).some(
-    (each) => !isSamePlace(each, site) && isNear(each, site) && !others.some((other) => isSamePlace(each, other)),
+    (each) =>
+      !isSamePlace(each, site) &&
+      !isSamePlace(each, counterpart) &&
+      !isElsewhere(each, site) &&
+      !others.some((other) => isSamePlace(each, other)),
   );
 }
 
@@ -68,6 +72,8 @@ function isSamePlace([container, anchor]: Standing, [otherContainer, otherAnchor
   return container === otherContainer && anchor === otherAnchor;
 }
 
-function isNear([container]: Standing, [other]: Standing): boolean {
-  return isWithin(container, other) || isWithin(other, container);
+/** Whether a place is in another workflow, or the like: in a function that nothing calls, since it was given to a call of the module's own. */
+function isElsewhere([container]: Standing, [own]: Standing): boolean {
+  const isGiven = /^[^^>][^>]*\(\d*\)(>|$)/.test(container);
+  return isGiven && !isWithin(container, own) && !isWithin(own, container);
 }

@@ -19,9 +19,14 @@ export interface OpenWait {
    * Checks an answer; absent if it is taken as it comes.
    *
    * @param given the encoded value
-   * @returns undefined if there is none yet after all
    */
-  accept?(given: string): Answer | Promise<Answer | undefined>;
+  accept?(given: string): Answer | Promise<Answer>;
+  /**
+   * Looks for the outcome where a message only says that there is one; undefined if there is none yet after all.
+   *
+   * @throws what the store throws
+   */
+  look?(): Promise<Answer | undefined>;
 }
 
 /** A timer that has been set. */

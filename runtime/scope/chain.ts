@@ -69,6 +69,19 @@ export function chainInDoubt(then: string, now: string): boolean {
   return before.some((level, index) => levelInDoubt(readLevel(level), readLevel(after[index]!)));
 }
 
+/**
+ * Whether a recorded chain leads past a place that may be another one now.
+ *
+ * @param levelAt what a chain of today says of the place that stands somewhere
+ */
+export function leadsPastAnother(chain: string, levelAt: (whereabouts: string) => string | undefined): boolean {
+  if (chain.includes(digested)) return false;
+  return chain.split("/").some((level) => {
+    const now = levelAt(level.slice(0, level.indexOf(":")));
+    return now !== undefined && levelInDoubt(readLevel(level), readLevel(now));
+  });
+}
+
 /** Whether a place on the way stands in more or fewer loops than it did. */
 export function loopsDiffer(then: string, now: string): boolean {
   if (then === now || then.includes(digested) || now.includes(digested)) return false;

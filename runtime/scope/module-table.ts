@@ -27,7 +27,10 @@ export interface Place {
   own: string | undefined;
   /** The place's name in the lock file. */
   tag: string | undefined;
+  /** See `RowDetails.loops`; undefined if they are those that are around it now. */
+  bornLoops: readonly number[] | undefined;
   through: RowDetails["through"];
+  skip: number;
   under: readonly GoneCall[];
 }
 
@@ -72,7 +75,9 @@ export function readTable(
       at: `${path}:${line}`,
       own: details?.own,
       tag: details?.tag,
+      bornLoops: details?.loops,
       through: details?.through,
+      skip: details?.skip ?? 0,
       under: nothing,
     };
   });

@@ -95,6 +95,14 @@ export interface ClosureEntry {
   readonly caller: string;
 }
 
+/** What a call that has been put between a place and where it was born is to the place. */
+export interface Via {
+  /** The frame in which the call stands. */
+  readonly frame: Frame;
+  /** The loops around the call, as if they were around the place; and the number of the entry, if that counts as an iteration. */
+  readonly path: LoopPath;
+}
+
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
 export abstract class Caller extends Scope {
   // Written out: without it Node 20 passes the arguments on as a list, by the array iterator that the code may have replaced.
@@ -148,11 +156,9 @@ export class MarkedCall extends Caller implements Site {
 
   override openChild(module: ModuleTable, _place: Place): Frame {
     const { run, frame, within } = this;
-    const { through } = this.place;
     const number = this.nextNumber();
-    const carried = carriedThrough(through, frame, this.path, number);
-    if (carried === undefined) return new Frame(module, run, bound(this.numberedKey(number)), this.chain, within, this);
-    return new Frame(module, run, frame.key, frame.chain, within, this, false, undefined, carried);
+    const via = viaOf(this.place, frame, this.path, number);
+    return new Frame(module, run, bound(this.numberedKey(number)), this.chain, within, this, false, undefined, via);
   }
 
   /** The number of the next function that is entered from here, or the key of its item. */
@@ -235,8 +241,8 @@ export class Frame extends Scope {
     readonly site: Site | null,
     timed = false,
     entry?: ClosureEntry,
-    /** Loops around the frame whose iterations count as if they were around its places: see `RowDetails.through`. */
-    readonly carried: LoopPath = 0,
+    /** Where places were born that now stand in the frame; see `RowDetails.through`. */
+    readonly via?: Via,
   ) {
     super(run, key, chain, within, "/~");
     this.entry = entry ?? site?.frame.entry;
@@ -341,15 +347,15 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
 function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path: LoopPath): Frame {
   const segment = keyOf(creator, place, path);
   const number = creator.count(segment);
-  const carried = carriedThrough(place.through, creator, path, number);
-  const key = carried === undefined ? bound(numbered(segment, number)) : creator.key;
+  const key = bound(numbered(segment, number));
   const context = state.context.getStore();
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
-  const chain = carried === undefined ? chainOf(creator, place) : creator.chain;
+  const chain = chainOf(creator, place);
   const { mark } = state;
   const entry = mark?.run === creator.run ? { closure: segment, caller: mark.key } : undefined;
-  return new Frame(module, creator.run, key, chain, within, site, false, entry, carried);
+  const via = viaOf(place, creator, path, number);
+  return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
 }
 
 /**
@@ -385,10 +391,11 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   return body;
 }
 
-/** What a key says of a place in a frame, after what it says of the frame; not bounded yet. */
-export function keyOf(frame: Frame, place: Place, path: LoopPath): string {
-  let key = frame.key;
-  let rest = joined(frame.carried, path);
+/** The key of a place in a frame; not bounded yet. */
+export function keyOf(at: Frame, place: Place, path: LoopPath): string {
+  const { frame, path: born } = birthOf(at, place, path);
+  let { key } = frame;
+  let rest = born;
   for (let i = 0; i < place.under.length; i++) {
     const { place: gone, loops, indexed } = place.under[i]!;
     const elements: readonly PathElement[] = rest === 0 ? [] : rest;
@@ -397,32 +404,52 @@ export function keyOf(frame: Frame, place: Place, path: LoopPath): string {
     if (number !== 0) key += `[${spellElement(number)}]`;
     rest = elements.slice(loops + (indexed ? 1 : 0));
   }
-  return `${key}/${place.segment}${pathSuffix(rest)}`;
+  return `${key}/${place.segment}${pathSuffix(rest)}${newSuffix(place, path)}`;
 }
 
 /** The chain of a place in a frame, as it was born. */
-export function chainOf(frame: Frame, place: Place): string {
-  const { module, run } = frame;
+export function chainOf(at: Frame, place: Place): string {
+  const { frame, path } = birthOf(at, place, 0);
+  const { run } = frame;
   let { chain } = frame;
-  let loops = place.loops.length + (frame.carried === 0 ? 0 : frame.carried.length);
+  let loops = (place.bornLoops ?? place.loops).length + (path === 0 ? 0 : path.length);
   for (let i = 0; i < place.under.length; i++) {
     const gone = place.under[i]!;
-    chain = extendChain(chain, gone.place, run.whereabouts(module, gone.place), gone.loops);
+    chain = extendChain(chain, gone.place, run.whereabouts(at.module, gone.place), gone.loops);
     loops -= gone.loops + (gone.indexed ? 1 : 0);
   }
-  return extendChain(chain, place, run.whereabouts(module, place), loops);
+  return extendChain(chain, place, run.whereabouts(at.module, place), loops);
 }
 
-/** The loops that count below a frame that is no scope of its own; undefined for one that is. */
-function carriedThrough(
-  through: Place["through"],
-  { carried }: Frame,
-  path: LoopPath,
-  number: PathElement,
-): LoopPath | undefined {
+/** The frame that a place was born in, and its path there: its own loops, and those around the calls that lead to it now. */
+function birthOf(at: Frame, place: Place, path: LoopPath): Via {
+  let frame = at;
+  let born = bornPath(place, path);
+  for (let left = place.skip; left > 0 && frame.via !== undefined; left--) {
+    born = joined(frame.via.path, born);
+    frame = frame.via.frame;
+  }
+  return { frame, path: born };
+}
+
+/** A path as it was in the loops of the place's birth. */
+function bornPath({ bornLoops }: Place, path: LoopPath): LoopPath {
+  if (bornLoops === undefined || path === 0) return path;
+  return bornLoops.map((index) => path[index] ?? 0);
+}
+
+/** Iterations of loops that are new, but for their first, which stands for there being none. */
+function newSuffix({ bornLoops }: Place, path: LoopPath): string {
+  if (bornLoops === undefined || path === 0) return "";
+  const added = path.filter((_, index) => !bornLoops.includes(index));
+  return added.every((each) => each === 0) ? "" : `@+${added.map(spellElement).join(".")}`;
+}
+
+/** What a place leads through, if it has been put between others and where they were born. */
+function viaOf({ through }: Place, frame: Frame, path: LoopPath, number: PathElement): Via | undefined {
   // A second entry that is no iteration has no place of its own in the code around.
   if (through === undefined || (through === "" && number !== 0)) return undefined;
-  return joined(carried, through === "" ? path : joined(path, [number]));
+  return { frame, path: through === "" ? path : joined(path, [number]) };
 }
 
 function joined(outer: LoopPath, inner: LoopPath): LoopPath {

@@ -56,10 +56,14 @@ export interface RowDetails {
   /** The place's name in the lock file, never used again: places of two builds with one tag are one place. */
   readonly tag?: string;
   /**
-   * Of a call that has been put between its callee and what the callee's frame was born in, and of a function that is given to it:
-   * the frame is no scope of its own. `"@"` if the number of the entry counts as an iteration.
+   * Of a call that has been put between places and where they were born, and of a function that is given to it. `"@"` if the
+   * number of the entry counts as an iteration.
    */
   readonly through?: "" | "@";
+  /** Past how many such calls a place was born. */
+  readonly skip?: number;
+  /** Which of the loops around the place were around it at birth, in that order; -1 for one that is gone. */
+  readonly loops?: readonly number[];
   /** The calls that were on the way to the place in its function and are gone, outermost first. */
   readonly under?: readonly Under[];
 }

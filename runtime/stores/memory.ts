@@ -14,6 +14,7 @@ import type {
   RunRecord,
   Store,
   StoredStatus,
+  WholeRun,
 } from "./store.js";
 
 export interface MemoryStore extends Store {
@@ -54,7 +55,7 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
 
   const put = (id: string, { target, value, at }: Omit<Message, "number">): Message => {
     const { inbox } = require(id);
-    const posted: Message = { number: inbox.length + 1, target, value, at };
+    const posted: Message = { number: (inbox.at(-1)?.number ?? 0) + 1, target, value, at };
     inbox.push({ ...posted, used: false });
     for (const listener of listeners) queueMicrotask(() => listener(id));
     return posted;
@@ -79,6 +80,23 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       };
       runs.set(id, { run: made, entries: [], appends: [], inbox: [] });
       return { created: true, run: structuredClone(made) };
+    },
+
+    async restore(restored: readonly WholeRun[]): Promise<string[]> {
+      for (const { run, entries } of restored) checkSequence(run.id, entries, 0);
+      const taken = restored.map(({ run }) => run.id).filter((id) => runs.has(id));
+      if (taken.length > 0) return taken;
+      for (const { run, entries, inbox } of restored) {
+        const kept: RunRecord = structuredClone(run);
+        disown(kept);
+        runs.set(run.id, {
+          run: kept,
+          entries: entries.map((entry) => JSON.stringify(entry)),
+          appends: [{ entries: entries.length, consume: [] }],
+          inbox: inbox.map(({ number, target, value, at }) => ({ number, target, value, at, used: false })),
+        });
+      }
+      return [];
     },
 
     async read(id: string): Promise<RunRecord | undefined> {

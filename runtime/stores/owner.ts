@@ -3,6 +3,7 @@
  * of another machine only a lease tells.
  */
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
@@ -15,6 +16,20 @@ export function thisProcess(token: string): Owner {
 }
 
 let self: Omit<Owner, "token"> | undefined;
+
+/** A name for this process that journals keep: its number, and a digest of what tells it from others of that number. */
+export function processName(): string {
+  if (name === undefined) {
+    const { host, pid, processStart } = thisProcess("");
+    const digest = createHash("sha256")
+      .update(JSON.stringify([host, processStart]))
+      .digest("hex");
+    name = `${pid}-${digest.slice(0, 6)}`;
+  }
+  return name;
+}
+
+let name: string | undefined;
 
 /**
  * Whether the owner's process is gone. On this machine: the process does not exist, is a zombie, or is another one

@@ -2,7 +2,6 @@
 import { createRequire } from "node:module";
 import process from "node:process";
 
-export type Row = Record<string, string | number | null>;
 export type Value = string | number | null;
 
 /** A prepared statement, as either package gives it: between SQLite and an append there is not a call too many. */

@@ -1,5 +1,6 @@
 /** The SQLite store's tables: how a database file is made ready, and the statements that read and write it. */
 import { NewerVersionError, StoreError } from "../errors.js";
+import { restoredColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
@@ -147,6 +148,12 @@ export function prepareStatements(connection: Connection) {
       `INSERT INTO runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input, parent)
        VALUES (?, ?, 'running', ?, 0, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     ),
+    restore: connection.prepare(
+      `INSERT INTO runs (${restoredColumns})
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`,
+    ),
+    restoreEntry: connection.prepare("INSERT INTO entries (place, entry) VALUES ((? << 32) + ?, ?)"),
+    restoreMessage: connection.prepare("INSERT INTO inbox (run, number, target, value, at) VALUES (?, ?, ?, ?, ?)"),
     read: connection.prepare("SELECT * FROM runs WHERE id = ?"),
     number: connection.prepare("SELECT number FROM runs WHERE id = ?"),
     holds: connection.prepare(`SELECT 1 FROM runs WHERE ${current}`),

@@ -3,26 +3,23 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import timers from "node:timers";
 import { systemClock } from "../clock.js";
-import {
-  DamagedJournalError,
-  type ErrorPlace,
-  RunNotFoundError,
-  StaleOwnerError,
-  StepmarkError,
-  StoreError,
-} from "../errors.js";
+import { type ErrorPlace, RunNotFoundError, StaleOwnerError, StepmarkError, StoreError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { type FileIdentity, identityOf, moved } from "./file-identity.js";
-import { seal, unseal } from "./seal.js";
-import { checkSequence } from "./sequence.js";
 import {
-  type Connection,
-  type DriverName,
-  openDatabase,
+  entryOf,
+  messageOf,
   type Row,
-  type Statement,
-  type Value,
-} from "./sqlite-driver.js";
+  restoredCells,
+  runOf,
+  sealedAnswer,
+  sealedEntry,
+  sealedError,
+  sealedInput,
+  sealedOutput,
+} from "./rows.js";
+import { checkSequence } from "./sequence.js";
+import { type Connection, type DriverName, openDatabase, type Statement, type Value } from "./sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { prepareDatabase, prepareStatements, transaction } from "./sqlite-schema.js";
 import type {
@@ -32,11 +29,10 @@ import type {
   Message,
   NewRun,
   Owner,
-  ParentCall,
   RunChange,
   RunRecord,
   Store,
-  StoredStatus,
+  WholeRun,
 } from "./store.js";
 
 export interface SqliteOptions {
@@ -113,14 +109,23 @@ class Sqlite implements Store {
         sealedInput(run),
         parent === undefined ? null : JSON.stringify(parent),
       );
-      return { created: Number(changes) === 1, run: runOf(statements.read.get(id)) };
+      return { created: Number(changes) === 1, run: runOf(statements.read.get(id) as Row) };
+    });
+  }
+
+  async restore(runs: readonly WholeRun[]): Promise<string[]> {
+    for (const { run, entries } of runs) checkSequence(run.id, entries, 0);
+    return this.#write(runs[0]?.run.id, ({ statements }) => {
+      const taken = runs.map(({ run }) => run.id).filter((id) => statements.number.get(id) !== undefined);
+      if (taken.length === 0) for (const run of runs) restore(statements, run);
+      return taken;
     });
   }
 
   async read(id: string): Promise<RunRecord | undefined> {
     return this.#use(id, ({ statements }) => {
       const row = statements.read.get(id);
-      return row === undefined ? undefined : runOf(row);
+      return row === undefined ? undefined : runOf(row as Row);
     });
   }
 
@@ -129,19 +134,21 @@ class Sqlite implements Store {
       const statuses = filter.status === undefined ? undefined : [filter.status].flat();
       const values: Value[] = [...(statuses ?? []), ...(filter.workflow === undefined ? [] : [filter.workflow])];
       const statement = listStatement(open, statuses?.length, filter.workflow !== undefined);
-      return statement.all(...values, filter.limit ?? -1).map(runOf);
+      return statement.all(...values, filter.limit ?? -1).map((row) => runOf(row as Row));
     });
   }
 
   async ready(until: number): Promise<RunRecord[]> {
     return this.#use(undefined, ({ statements }) =>
-      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map(runOf),
+      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => runOf(row as Row)),
     );
   }
 
   async entries(id: string, after = 0, limit = -1): Promise<Entry[]> {
     return this.#use(id, ({ statements }) =>
-      statements.entries.all(id, after, limit).map((row) => entryOf(id, row as { seq: number; entry: unknown })),
+      (statements.entries.all(id, after, limit) as Array<{ seq: number; entry: unknown }>).map(({ seq, entry }) =>
+        entryOf(id, seq, entry),
+      ),
     );
   }
 
@@ -154,10 +161,10 @@ class Sqlite implements Store {
     return this.#write(id, ({ statements }): Claim => {
       const row = statements.read.get(id);
       if (!row) throw new RunNotFoundError(id);
-      const run = runOf(row);
+      const run = runOf(row as Row);
       if (run.owner && !isDead(run.owner, run.leaseUntil ?? 0)) return { claimed: false, owner: run.owner };
       statements.claim.run(JSON.stringify(owner), lease.until, lease.now, id);
-      return { claimed: true, run: runOf(statements.read.get(id)) };
+      return { claimed: true, run: runOf(statements.read.get(id) as Row) };
     });
   }
 
@@ -200,12 +207,7 @@ class Sqlite implements Store {
 
   async inbox(id: string): Promise<Message[]> {
     return this.#use(id, ({ statements }) =>
-      (statements.inbox.all(id) as Message[]).map(({ number, target, value, at }) => ({
-        number,
-        target,
-        value: intact(unseal(value, ...answerPlace(id, target, at)), id, `The answer to ${JSON.stringify(target)}`),
-        at,
-      })),
+      (statements.inbox.all(id) as Message[]).map((message) => messageOf(id, message)),
     );
   }
 
@@ -399,8 +401,8 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
   const changed = statements.change.run(
     status ?? null,
     at ?? systemClock.now(),
-    ...replaced(output && seal(output, "output", id)),
-    ...replaced(error && seal(error, "error", id)),
+    ...replaced(output && sealedOutput(id, output)),
+    ...replaced(error && sealedError(id, error)),
     ...replaced(culprits && JSON.stringify(culprits)),
     ...replaced(orphans && JSON.stringify(orphans)),
     ...replaced(edited && JSON.stringify(edited)),
@@ -429,33 +431,14 @@ function none({ changes }: { changes: number | bigint }): boolean {
   return Number(changes) === 0;
 }
 
-function sealedEntry(id: string, entry: Entry): string {
-  return seal(JSON.stringify(entry), "entry", id, entry.seq);
-}
-
-function entryOf(id: string, { seq, entry }: { seq: number; entry: unknown }): Entry {
-  return JSON.parse(intact(unseal(entry, "entry", id, seq), id, `Entry ${seq} of the journal`)) as Entry;
-}
-
-function sealedInput(run: NewRun): string {
-  return seal(run.input, ...inputPlace(run));
-}
-
-function inputPlace({ id, workflow, inputPrint, scheme }: Omit<NewRun, "input">): Array<string | number> {
-  return ["input", id, workflow, inputPrint, scheme];
-}
-
-function sealedAnswer(id: string, { target, value, at }: Omit<Message, "number">): string {
-  return seal(value, ...answerPlace(id, target, at));
-}
-
-function answerPlace(id: string, target: string, at: number): Array<string | number> {
-  return ["answer", id, target, at];
-}
-
-function intact(text: string | undefined, runId: string, what: string): string {
-  if (text !== undefined) return text;
-  throw new DamagedJournalError(`${what} is not what was written: it is damaged, or was edited`, { runId });
+function restore(statements: Open["statements"], { run, entries, inbox }: WholeRun): void {
+  const { id } = run;
+  const { number: row } = statements.restore.get(...restoredCells(run)) as { number: number };
+  for (const entry of entries) statements.restoreEntry.run(row, entry.seq, sealedEntry(id, entry));
+  for (const message of inbox) {
+    const { number, target, at } = message;
+    statements.restoreMessage.run(row, number, target, sealedAnswer(id, message), at);
+  }
 }
 
 /** What the caller does to the lists later is not ours. */
@@ -481,42 +464,4 @@ function listStatement({ connection, lists }: Open, statuses: number | undefined
     lists.set(sql, statement);
   }
   return statement;
-}
-
-function runOf(found: unknown): RunRecord {
-  const row = found as Row;
-  const optional = <T>(column: string, read: (text: string) => T): T | undefined => {
-    const value = row[column];
-    return value === null || value === undefined ? undefined : read(String(value));
-  };
-  const id = row.id as string;
-  const [workflow, inputPrint, scheme] = [row.workflow as string, row.input_print as string, row.scheme as number];
-  const place = inputPlace({ id, workflow, inputPrint, scheme, createdAt: 0 });
-  return {
-    id,
-    workflow,
-    status: row.status as StoredStatus,
-    inputPrint,
-    // Looked into when they are asked for: a damaged run must not keep others out of a list.
-    get input() {
-      return intact(unseal(row.input, ...place), id, "The run's input");
-    },
-    get output() {
-      return optional("output", (text) => intact(unseal(text, "output", id), id, "The run's output"));
-    },
-    get error() {
-      return optional("error", (text) => intact(unseal(text, "error", id), id, "The run's error"));
-    },
-    culprits: optional("culprits", (text) => JSON.parse(text) as string[]),
-    orphans: optional("orphans", (text) => JSON.parse(text) as string[]),
-    edited: optional("edited", (text) => JSON.parse(text) as string[]),
-    scheme,
-    fence: row.fence as number,
-    owner: optional("owner", (text) => JSON.parse(text) as Owner),
-    due: optional("due", Number),
-    parent: optional("parent", (text) => JSON.parse(text) as ParentCall),
-    leaseUntil: optional("lease_until", Number),
-    createdAt: row.created_at as number,
-    updatedAt: row.updated_at as number,
-  };
 }

@@ -60,6 +60,15 @@ export interface ParentCall {
 
 export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt" | "parent">;
 
+/** All that a store keeps of a run, whoever owns it. */
+export interface WholeRun {
+  run: Omit<RunRecord, "owner" | "leaseUntil">;
+  /** From the first on. */
+  entries: readonly Entry[];
+  /** Unused messages in order of arrival. */
+  inbox: readonly Message[];
+}
+
 /** What an append may change in the run's record, in the same transaction as its entries. */
 export interface RunChange {
   status?: StoredStatus;
@@ -103,6 +112,13 @@ export type Claim = { claimed: true; run: RunRecord } | { claimed: false; owner:
 export interface Store {
   /** Creates the run unless the id exists; returns the run as it then is. */
   create(run: NewRun): Promise<{ created: boolean; run: RunRecord }>;
+  /**
+   * Puts runs in as a store has kept them, in one transaction. Nobody owns them; their fences and the numbers of their messages
+   * go on from there. Rejects with StoreError if entries are missing.
+   *
+   * @returns the ids that exist already: if there are any, nothing was put in
+   */
+  restore(runs: readonly WholeRun[]): Promise<string[]>;
   read(id: string): Promise<RunRecord | undefined>;
   list(filter: ListFilter): Promise<RunRecord[]>;
   /** Waiting runs that can go on: with a message that is not used yet, or due by `until`. Oldest first. */

@@ -1,5 +1,6 @@
 /** All scenarios, in the order of the table. */
 import { scenarios as agent } from "../agent.js";
+import { scenarios as aiAgent } from "../ai-agent.js";
 import { scenarios as concurrentBranches } from "../concurrent-branches.js";
 import { scenarios as durability } from "../durability.js";
 import { scenarios as honoServer } from "../hono-server.js";
@@ -17,5 +18,6 @@ export const scenarios: readonly Scenario[] = [
   ...saga,
   ...timeline,
   ...agent,
+  ...aiAgent,
   ...honoServer,
 ];

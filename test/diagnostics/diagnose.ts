@@ -2,7 +2,7 @@
 import ts from "typescript";
 import { type Diagnostic, type DiagnosticsOption, diagnoseFile } from "../../transformer/diagnostics/index.js";
 
-const header = `import { child, events, keyed, now, publish, random, sleep, step, stepContext, uuid, waitFor, withoutRun, workflow } from "stepmark";
+const header = `import { changed, child, events, keyed, now, publish, random, sleep, step, stepContext, uuid, waitFor, withoutRun, workflow } from "stepmark";
 `;
 
 export interface SnippetOptions {

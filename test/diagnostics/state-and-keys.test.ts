@@ -92,4 +92,6 @@ it("calls that only their order tells apart are told when asked for", () => {
   const statements = "await step(f, 1); await step(f, 1); await step(f, 2); await step(o, 1);";
   expect(toldIn(statements)).toEqual([]);
   expect(toldIn(statements, { diagnostics: { STEPMARK7001: "warn" } })).toEqual(["7001 step(f, 1)"]);
+  const same = 'if (await changed("v2")) await step(f, 1); if (await changed("v2")) await step(f, 2);';
+  expect(toldIn(same, { diagnostics: { STEPMARK7001: "warn" } })).toEqual([]);
 });

@@ -31,7 +31,11 @@ export function scripts(): Scripts {
   const folder = mkdtempSync(join(root, "events-"));
   const library = join(folder, "node_modules/stepmark");
   buildSync({
-    entryPoints: { index: here("../../runtime/index.ts"), sqlite: here("../../runtime/stores/sqlite.ts") },
+    entryPoints: {
+      index: here("../../runtime/index.ts"),
+      sqlite: here("../../runtime/stores/sqlite.ts"),
+      telemetry: here("../../runtime/telemetry/open-telemetry.ts"),
+    },
     outdir: library,
     bundle: true,
     splitting: true,
@@ -39,7 +43,7 @@ export function scripts(): Scripts {
     format: "esm",
     packages: "external",
   });
-  const exports = { ".": "./index.js", "./sqlite": "./sqlite.js" };
+  const exports = { ".": "./index.js", "./sqlite": "./sqlite.js", "./telemetry": "./telemetry.js" };
   writeFileSync(join(library, "package.json"), JSON.stringify({ name: "stepmark", type: "module", exports }));
   let scripts = 0;
   return {

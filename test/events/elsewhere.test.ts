@@ -30,13 +30,20 @@ const many = workflow("many", async (count: number) => {
   return count;
 });
 const asks = workflow("asks", async () => waitFor<string>("go"));
+let failing = false;
+const fails = workflow("fails", async () =>
+  step(async () => {
+    if (failing) throw new Error("not yet");
+    return "end";
+  }),
+);
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "stepmark-events-"));
   opening = [];
   asked = 0;
   const open = (): Store => sqliteStore(join(folder, "runs.db"));
-  driver = new Stepmark({ store: open(), workflows: [gated, many, asks] });
+  driver = new Stepmark({ store: open(), workflows: [gated, many, asks, fails] });
   const store = open();
   const counted = new Proxy(store, {
     get(target, name) {
@@ -69,6 +76,22 @@ async function open(): Promise<void> {
 }
 
 describe("events of a run that another process drives", () => {
+  it("tell how a run stands when they are asked for, not how it stood a moment before", async () => {
+    failing = true;
+    await expect((await driver.start(fails, undefined, { id })).result()).rejects.toThrow("not yet");
+    expect((await all(watcher.events(id))).map(short)).toEqual(["run.started", 1, "run.failed"]);
+    failing = false;
+    await (await driver.resume(id)).result();
+    expect((await all(watcher.events(id))).map(short)).toEqual(["run.started", 1, 2, "run.completed"]);
+    expect(await (await watcher.start(fails, undefined, { id })).result()).toBe("end");
+    const waits = await driver.start(asks, undefined, { id: "asks" });
+    await waits.settled();
+    await until(watcher.events("asks"), "run.waiting");
+    await driver.answer("asks", "go", "on");
+    await waits.result();
+    expect((await all(watcher.events("asks", { after: 1 }))).map(short)).toEqual([2, "run.completed"]);
+  });
+
   it("come as they become durable, and are those that its own process tells", async () => {
     const run = await driver.start(gated, 3, { id });
     const own = all(run.events());

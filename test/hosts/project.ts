@@ -71,7 +71,9 @@ export function link(folder: string, name: string, as = name): void {
 /** Puts the package, built, into a `node_modules`. */
 export function installPackage(modules: string): void {
   const at = path.join(modules, "stepmark");
-  const entryPoints = ["runtime", "transformer", "cli"].flatMap((name) => filesBelow(path.join(repository, name)));
+  const entryPoints = ["runtime", "transformer", "cli", "inspector"]
+    .flatMap((name) => filesBelow(path.join(repository, name)))
+    .filter((file) => !file.startsWith(path.join(repository, "inspector/page/")));
   buildSync({
     entryPoints,
     outdir: path.join(at, "dist"),

@@ -1,6 +1,6 @@
 /** C5, I4, I8: processes that are killed at random moments lose nothing that anybody has seen of them. */
 import { expect, it } from "vitest";
-import { buildChild } from "./build.js";
+import { buildChild } from "../support/build-child.js";
 import { storm } from "./storm.js";
 
 it("C5: fifteen kills: nothing seen complete runs again, no value is wrong, the journal opens each time", async () => {

@@ -1,7 +1,7 @@
 /** `npm run killstorm -- --kills N`: so many processes are killed at random moments. Exits with 1 if anything is wrong. */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { buildChild } from "./build.js";
+import { buildChild } from "../support/build-child.js";
 import { storm, summary } from "./storm.js";
 
 const { values } = parseArgs({ options: { kills: { type: "string", default: "100" } } });

@@ -86,7 +86,7 @@ describe("a child run", () => {
     expect(statuses).toEqual(["completed"]);
     // One that waits has it wait too.
     statuses.length = 0;
-    store.delete(id);
+    await store.delete(id);
     const run = await app(store).start(waits, undefined, { id });
     expect((await run.settled()).status).toBe("waiting");
     expect(statuses).toEqual(["waiting"]);

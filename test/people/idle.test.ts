@@ -181,12 +181,17 @@ describe("a run that waits", () => {
   it("cannot be brought back while the store fails: who waits for it is told", async () => {
     const store = memoryStore();
     const stepmark = app(store);
-    const result = (await stepmark.start(nap, undefined, { id })).result();
+    const first = await stepmark.start(nap, undefined, { id });
+    const result = first.result();
+    const told: string[] = [];
+    const listening = collect(first.events(), told);
     await clock.advance(61_000);
     const claim = store.claim.bind(store);
     store.claim = () => Promise.reject(new Error("the disk is gone"));
     await clock.advance(2 * 3_600_000);
-    await expect(result).rejects.toThrow("the disk is gone");
+    await expect(result).rejects.toMatchObject({ code: "STORE", message: /the disk is gone/ });
+    await listening;
+    expect(told.at(-1)).toBe("run.left");
     store.claim = claim;
     const run = await stepmark.resume(id);
     await clock.advance(0);

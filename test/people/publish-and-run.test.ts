@@ -1,5 +1,5 @@
 /** `publish`, and `app.run()`: what is seen of a run from outside, and who goes on with it. */
-import { memoryStore, publish, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
+import { memoryStore, publish, Stepmark, type Store, StoreError, sleep, step, waitFor, workflow } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
@@ -108,6 +108,28 @@ describe("app.run()", () => {
     };
     await worker.run({ interval: 1, signal: stop.signal });
     expect(claims).toBe(1);
+  });
+
+  it("takes a run up that a store which had failed kept it from before", async () => {
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow] });
+    await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await store.post(id, { target: "ok", value: '["yes"]', at: 0 });
+    const errors: unknown[] = [];
+    const failing: Store = {
+      ...store,
+      claim: async (...args) => {
+        if (errors.length < 2) throw new StoreError("The server is not there", { runId: id });
+        return store.claim(...args);
+      },
+    };
+    const worker = new Stepmark({ store: failing, workflows: [flow] });
+    const running = worker.run({ interval: 1, onError: (error) => errors.push(error) });
+    await vi.waitFor(async () => expect((await store.inbox(id)).length).toBe(0));
+    expect(errors).toHaveLength(2);
+    await worker.shutdown();
+    await running;
   });
 
   it("reports what it cannot take up once, and goes on with the others; ends with the app", async () => {

@@ -17,6 +17,8 @@ export interface Exploration {
   conditions?: Conditions;
   /** At most so many prefixes of each journal are resumed from. */
   cuts?: number;
+  /** Only programs whose text holds all of these. */
+  holding?: readonly string[];
 }
 
 export interface Outcome {
@@ -42,10 +44,12 @@ export async function explore({
   shrink = true,
   conditions,
   cuts,
+  holding = [],
 }: Exploration): Promise<Outcome> {
   const outcome: Outcome = { programs: 0, lives: 0, refusals: {}, wrong: [], milliseconds: 0 };
   const begun = performance.now();
-  for (let at = seed; at < seed + runs && outcome.wrong.length < mostWrong; at++) {
+  for (let at = seed; outcome.programs < runs && outcome.wrong.length < mostWrong; at++) {
+    if (!holds(at, holding)) continue;
     const finding = await exploreOne(at, shrink, conditions, cuts, (verdict) => count(outcome, verdict));
     outcome.programs++;
     outcome.milliseconds = performance.now() - begun;
@@ -92,6 +96,13 @@ async function exploreOne(
   const goesWrong = async (candidate: Program): Promise<boolean> => !(await goesRight(candidate));
   const program = shrink ? await reduce(found, goesWrong, shrinkFor.wholes) : found;
   return { seed, program, faults };
+}
+
+function holds(seed: number, texts: readonly string[]): boolean {
+  if (texts.length === 0) return true;
+  const [program] = fc.sample(programs, { seed, numRuns: 1 });
+  const text = show(program!);
+  return texts.every((each) => text.includes(each));
 }
 
 export function tell({ seed, program, faults }: Finding): string {

@@ -1,6 +1,7 @@
 /**
  * `npm run simulate -- --runs N --seed S`: N random programs, each with all that can happen to its run. `--cuts K`
- * resumes each from K prefixes of its journal at most, for more programs in the same time.
+ * resumes each from K prefixes of its journal at most, for more programs in the same time; `--with "child(" --with crash` takes
+ * only programs with these texts in them.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     fault: { type: "string" },
     most: { type: "string", default: "5" },
     cuts: { type: "string", default: String(mostCuts) },
+    with: { type: "string", multiple: true },
   },
 });
 const seed = Number(values.seed);
@@ -29,6 +31,7 @@ const outcome = await explore({
   seed,
   mostWrong: Number(values.most),
   cuts: Number(values.cuts),
+  holding: values.with,
   conditions: fault?.conditions?.(),
   report: (text) => console.log(text),
 });

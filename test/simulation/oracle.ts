@@ -1,25 +1,61 @@
 /** What must be true of each process's life, of the journal that it leaves, and of lives that share a journal. */
+import type { Codec, MemoryStore } from "stepmark";
+import { streamName } from "./print.js";
 import type { Observed, Recorded } from "./process.js";
 import type { Traits } from "./program.js";
-import type { BodyNote, Given } from "./world.js";
+import type { BodyNote, Given, Outside, StreamMessage } from "./world.js";
 
 /** What cuts a run's bodies off. */
 const interruptions = new Set<string | undefined>(["STORE", "SHUTDOWN", "RUN_CANCELLED"]);
 
 /** What holds of a life by itself. */
 export function faultsOf(life: Observed, given: Traits): string[] {
-  const { companion } = life;
+  const { companion, children } = life;
   const others = companion === undefined ? [] : faultsOf(companion, given).map((fault) => `the other run: ${fault}`);
-  const traits = isExhausted(life.after) ? { ...given, crashes: true } : given;
   return [
     ...life.wrong,
     ...others,
+    ...children.flatMap((child) => faultsOfRun(child, given).map((fault) => `the child run ${child.id}: ${fault}`)),
     ...(life.status === "stuck" ? ["nothing can happen any more, but the run has not ended"] : []),
-    ...journalFaults(life),
-    ...orderFaults(life, traits),
-    ...bodyFaults(life, traits),
+    ...faultsOfRun(life, given),
     ...eventFaults(life),
   ];
+}
+
+function faultsOfRun(run: Observed, given: Traits): string[] {
+  const traits = isExhausted(run.after) ? { ...given, crashes: true } : given;
+  return [...journalFaults(run), ...orderFaults(run, traits), ...bodyFaults(run, traits)];
+}
+
+/** A call of `child` has begun one run, and that is where the call's entries say. */
+export async function familyFaults(memory: MemoryStore): Promise<string[]> {
+  const children = (await memory.list({})).filter(({ parent }) => parent !== undefined);
+  const faults = repeated(children.map(({ parent }) => `${parent!.id}, ${parent!.key}`)).map(
+    (call) => `two runs were begun by one call: ${call}`,
+  );
+  for (const { id, parent } of children) {
+    const calls = (await memory.entries(parent!.id)).filter(({ key }) => key === parent!.key);
+    if (calls.length === 0) faults.push(`${id} was begun by a call that is not recorded`);
+    else if (calls.some(({ child }) => child !== id))
+      faults.push(`the call of ${id} is recorded as that of another run`);
+  }
+  return faults;
+}
+
+/** No message to a stream was passed over. */
+export async function streamFaults(memory: MemoryStore, outside: Outside, { decode }: Codec): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { id } of await memory.list({})) {
+    const unread = await memory.inbox(id);
+    for (const { kind, state, name, value } of await memory.entries(id)) {
+      if (kind !== "wait" || state !== "done" || !name!.startsWith(streamName)) continue;
+      const { draw } = decode(value!) as StreamMessage;
+      const number = outside.posted.get(draw)!;
+      const before = unread.filter((message) => message.target === name && message.number < number);
+      if (before.length > 0) faults.push(`message ${before[0]!.number} to ${name} was passed over`);
+    }
+  }
+  return faults;
 }
 
 /** Numbers without gaps; what was there stays; one success for each key. */
@@ -37,7 +73,18 @@ function journalFaults({ before, after }: Observed): string[] {
 }
 
 /** Code is given the outcomes in the order of the journal, each only once it is there. */
-function orderFaults({ given, after }: Observed, { crashes }: Traits): string[] {
+function orderFaults({ given, after }: Observed, traits: Traits): string[] {
+  const passes = new Set(given.map(({ pass }) => pass));
+  return [...passes].flatMap((number) =>
+    orderFaultsOf(
+      given.filter(({ pass }) => pass === number),
+      after,
+      traits,
+    ),
+  );
+}
+
+function orderFaultsOf(given: readonly Given[], after: readonly Recorded[], { crashes }: Traits): string[] {
   const seen = given.filter(({ inside }) => !inside).map(({ text }) => text);
   const recorded = outcomes(after)
     .filter(({ within }) => within === undefined)
@@ -106,6 +153,11 @@ export function faultsBetween(first: Observed, later: Observed, traits: Traits):
     if (traits.swapped && isDraw(text)) continue;
     if (owner !== undefined && owner !== label && isUnique(text))
       faults.push(`${label} got what ${owner} had got: ${text}`);
+  }
+  for (const child of later.children) {
+    const before = first.children.find(({ id }) => id === child.id);
+    if (before === undefined || traits.moves || traits.edited) continue;
+    faults.push(...faultsBetween(before, child, traits).map((fault) => `the child run ${child.id}: ${fault}`));
   }
   if (first.status !== "completed" || later.status !== "completed" || traits.ordered) return faults;
   if (isExhausted(later.after)) return faults;

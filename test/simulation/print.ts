@@ -12,7 +12,7 @@ import {
 } from "./program.js";
 
 type Kind<K extends Statement["statement"]> = Extract<Statement, { statement: K }>;
-type Functions = Kind<"map" | "limited" | "queue" | "closure" | "deferred" | "generator" | "emitter">;
+type Functions = Kind<"map" | "limited" | "queue" | "closure" | "deferred" | "generator" | "emitter" | "stream">;
 
 /** Where a piece of code stands. */
 interface Place {
@@ -25,6 +25,12 @@ interface Place {
 }
 
 export const workflowName = "program";
+
+/** Begins the names of streams. */
+export const streamName = "to ";
+
+/** Ends the input of a child run, with which all its labels begin. */
+export const childInput = ">";
 
 /** @param edit what somebody has done to the text since */
 export function print(program: Program, edit?: Edit): string {
@@ -66,8 +72,8 @@ export function show(program: Program): string {
 }
 
 const prelude = `
-import { keyed, now, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
-import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, slow, t, work } from "world";
+import { child, events, keyed, now, publish, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
+import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, slow, starts, t, took, work } from "world";
 import { Emitter, lifo, limiter, pLimit, retry, scatter, sequence } from "world";
 const workOn = (label) => step(work, label);
 const given = (label) => t(label, step(work, label));
@@ -99,10 +105,17 @@ class Printer {
     const workflows = this.program.helpers.map(
       (_, i) => `const w${i} = workflow("sub${i}", async (label) => h${i}(label, 1));`,
     );
-    const main = this.body(this.program.main, -1, "label");
+    const children = this.program.helpers.map(
+      (_, i) => `const c${i} = workflow("child${i}", async (label) => {
+        starts(label);
+        return { label: label.slice(0, -1), inner: await h${i}(label, 1) };
+      });`,
+    );
+    const main = this.body(this.program.main, -1, "label").replace("{", "{ starts(label);");
     return [
       ...helpers,
       ...workflows,
+      ...children,
       `export const main = workflow("${workflowName}", async (label) => ${main});`,
     ].join("\n");
   }
@@ -281,6 +294,28 @@ class Printer {
                ${out}.push(await Promise.all([drain(b), drain(a)]));`;
         return `async function* g(q) { ${rounds} await (async () => ${body})(); } ${use}`;
       }
+      case "stream": {
+        const messages = `events("${streamName}" + own, { payload: { stream: own, times: ${each.pull === "pair" ? 2 : each.times} } })`;
+        if (each.pull === "pair")
+          return `
+            const own = ${label};
+            const messages = ${messages};
+            const next = async (i) => {
+              ${out}.push(took(own, i, (await messages.next()).value));
+              const ${at} = own + ":" + i;
+              return (async () => ${body})();
+            };
+            ${out}.push(await Promise.all([next(0), next(1)]));`;
+        return `
+          const own = ${label};
+          let i = 0;
+          for await (const message of ${messages}) {
+            ${out}.push(took(own, i, message));
+            const ${at} = own + ":" + i;
+            ${out}.push(await (async () => ${body})());
+            if (++i === ${each.times}) break;
+          }`;
+      }
       case "emitter":
         return `
           const emitter = new Emitter();
@@ -320,10 +355,15 @@ class Printer {
         })(${label}).go()`;
       }
       case "helper":
-      case "workflow": {
+      case "workflow":
+      case "child": {
         const index = helperAt(this.program, each.helper, place.helper);
         if (index === undefined) return `t(${label}, workOn(${label}))`;
-        return each.task === "workflow" ? `w${index}(${label})` : `h${index}(${label}, ${each.depth})`;
+        if (each.task === "child" && !isRefused(this.program, index))
+          return `t(${label}, child(c${index}, ${label} + "${childInput}"), true)`;
+        return each.task === "workflow"
+          ? `w${index}(${label})`
+          : `h${index}(${label}, ${each.task === "helper" ? each.depth : 1})`;
       }
       case "fail": {
         const failing = `t(${label}, step(fail, ${label}))`;
@@ -366,10 +406,17 @@ class Printer {
         return `waitFor("ok", { payload: ${label} })`;
       case "sleep":
         return `sleep(${each.ms})`;
+      case "publish":
+        return `publish("progress", ${label})`;
       case "value":
         return `${each.of}()`;
     }
   }
+}
+
+/** Whether a helper, or one further down, may be refused: as a run of its own it would be the failure of a call then. */
+function isRefused({ helpers }: Program, index: number): boolean {
+  return JSON.stringify(helpers.slice(index)).includes('"scatter"');
 }
 
 /** A statement after an edit; what is new has labels of its own. */

@@ -12,9 +12,20 @@ import {
   type RunEvent,
   Stepmark,
 } from "stepmark";
+import { streamName } from "./print.js";
 import { Scheduler } from "./scheduler.js";
 import { type LostMessages, SimulatedStore, type StorePlan } from "./store.js";
-import { type BodyNote, failedLabel, type Given, type Outside, textOf, World } from "./world.js";
+import {
+  type BodyNote,
+  companionInput,
+  failedLabel,
+  type Given,
+  inputOf,
+  type Outside,
+  type StreamMessage,
+  textOf,
+  World,
+} from "./world.js";
 
 export const runId = "run";
 
@@ -32,6 +43,8 @@ export interface Life {
   crashed: ReadonlySet<string>;
   /** Whether the process drives a second run of the program as well. */
   companion?: boolean;
+  /** After how many milliseconds a run that waits leaves memory. */
+  idle: number;
   plan: StorePlan;
   conditions: Conditions;
 }
@@ -40,10 +53,12 @@ export interface Life {
 export interface Conditions {
   /** Whether the store refuses the appends of a process that does not own the run any more. */
   fenced: boolean;
+  /** Whether messages are used up together with what is recorded of them. */
+  consumes: boolean;
   codec: Codec;
 }
 
-export const sound: Conditions = { fenced: true, codec: codec() };
+export const sound: Conditions = { fenced: true, consumes: true, codec: codec() };
 
 /** An entry, and what its outcome says. */
 export interface Recorded extends Entry {
@@ -54,6 +69,7 @@ export interface Recorded extends Entry {
 }
 
 export interface Observed {
+  id: string;
   /** How it ended: the run completed, failed, or the process died; or the process was at its end before the run was. */
   status: "completed" | "failed" | "died" | "stuck" | "left";
   result?: unknown;
@@ -69,6 +85,8 @@ export interface Observed {
   wrong: string[];
   /** The second run, if there was one: as it was when the first had ended. */
   companion?: Observed | undefined;
+  /** The runs that these have begun, in this life or before. */
+  children: Observed[];
   time: number;
   appends: number;
 }
@@ -77,34 +95,43 @@ export interface Observed {
 const limits = { grace: 1e9, stallAfter: 3e9, drain: 6e9 };
 
 export async function live(life: Life): Promise<Observed> {
+  const { memory, conditions } = life;
   const tracks = await Promise.all(
-    (life.companion ? [main, companion] : [main]).map((of) => Track.of(of, life.memory, life.conditions.codec)),
+    (life.companion ? [main, companion] : [main]).map((of) => Track.of(of, memory, conditions.codec)),
   );
-  const living = new Process(life, tracks);
+  const living = new Process(life, tracks, await childrenIn(memory, conditions.codec));
   const finished = await living.run();
-  const seen = tracks.map((track) => living.givenTo(track));
+  const seen = living.tracks.map((track) => living.givenTo(track));
   const died = living.store.dead;
   const endings = tracks.map(({ ended }) => ended);
   // What is left of a dead process must not write any more, that of a living one may.
-  const left = died ? await Promise.all(tracks.map((track) => track.journal())) : undefined;
+  const left = died ? await Promise.all(living.tracks.map((track) => track.journal())) : undefined;
   await living.end();
-  const observed = await Promise.all(
-    tracks.map(async (track, index): Promise<Observed> => {
-      return {
-        ...(died ? { status: "died" } : (endings[index] ?? { status: finished ? "left" : "stuck" })),
-        given: seen[index]!,
-        bodies: living.world.bodies.filter(({ runId: id }) => id === track.id),
-        before: track.before,
-        after: left?.[index] ?? (await track.journal()),
-        events: track.events,
-        crashed: living.crashed,
-        wrong: track === tracks[0] ? [...living.wrong, ...living.store.wrong, ...living.world.wrong] : [],
-        time: living.scheduler.now(),
-        appends: living.store.appends,
-      };
-    }),
-  );
-  return { ...observed[0]!, companion: observed[1] };
+  // Child runs are seen from outside.
+  const standing = async (
+    track: Track,
+    index: number,
+  ): Promise<(Partial<Observed> & Pick<Observed, "status">) | undefined> =>
+    index < tracks.length ? undefined : track.standing();
+  const observe = async (track: Track, index: number): Promise<Observed> => ({
+    id: track.id,
+    ...(died ? { status: "died" } : (endings[index] ?? (await standing(track, index)) ?? { status: "left" })),
+    given: seen[index] ?? living.givenTo(track),
+    bodies: living.world.bodies.filter(({ runId: id }) => id === track.id),
+    before: track.before,
+    after: left?.[index] ?? (await track.journal()),
+    events: track.events,
+    crashed: living.crashed,
+    wrong: track === tracks[0] ? [...living.wrong, ...living.store.wrong, ...living.world.wrong] : [],
+    time: living.scheduler.now(),
+    appends: living.store.appends,
+    children: [],
+  });
+  const observed = await Promise.all(living.tracks.map(observe));
+  const first = observed[0]!;
+  if (!finished && !died && endings[0] === undefined) first.status = "stuck";
+  const isOther = tracks.length > 1;
+  return { ...first, companion: isOther ? observed[1] : undefined, children: observed.slice(tracks.length) };
 }
 
 interface Which {
@@ -114,36 +141,56 @@ interface Which {
 }
 
 const main: Which = { id: runId, input: "" };
-const companion: Which = { id: "companion", input: "@" };
+const companion: Which = { id: "companion", input: companionInput };
+
+/** The runs that other runs have begun. */
+async function childrenIn(memory: MemoryStore, codec: Codec): Promise<Track[]> {
+  const runs = (await memory.list({})).filter(({ parent }) => parent !== undefined);
+  return Promise.all(
+    runs.map(({ id, input }) => Track.of({ id, input: codec.decode(input) as string }, memory, codec)),
+  );
+}
 
 /** One run, as a process sees it. */
 class Track {
   readonly events: RunEvent[] = [];
-  readonly waits: OpenWaits;
-  readonly lost: LostMessages;
   ended: Pick<Observed, "status" | "result" | "error"> | undefined;
   listening: Promise<void> = Promise.resolve();
 
-  private constructor(
+  constructor(
     readonly id: string,
     readonly input: string,
     readonly before: Recorded[],
-    inbox: readonly Message[],
+    readonly outer: OuterWorld,
     private readonly memory: MemoryStore,
     private readonly codec: Codec,
-  ) {
-    this.waits = new OpenWaits(before, codec);
-    this.lost = this.waits.takeUp(inbox);
-  }
+  ) {}
 
   static async of({ id, input }: Which, memory: MemoryStore, codec: Codec): Promise<Track> {
     const exists = (await memory.read(id)) !== undefined;
     const before = exists ? await journal(memory, id, codec) : [];
-    return new Track(id, input, before, exists ? await memory.inbox(id) : [], memory, codec);
+    const inbox = exists ? await memory.inbox(id) : [];
+    const ended = new Set((await memory.list({ status: ["completed", "failed", "cancelled"] })).map((run) => run.id));
+    return new Track(id, input, before, new OuterWorld(before, inbox, ended, codec), memory, codec);
   }
 
   async journal(): Promise<Recorded[]> {
     return (await this.memory.read(this.id)) === undefined ? [] : journal(this.memory, this.id, this.codec);
+  }
+
+  /** How a run that nobody has waited for has ended, if it has. */
+  async standing(): Promise<Pick<Observed, "status" | "result" | "error"> | undefined> {
+    const run = await this.memory.read(this.id);
+    switch (run?.status) {
+      case "completed":
+        return { status: "completed", result: this.codec.decode(run.output!) };
+      case "failed":
+        return { status: "failed", error: this.codec.decode(run.error!) as Error };
+      case "cancelled":
+        return { status: "failed", error: Object.assign(new Error("cancelled"), { code: "RUN_CANCELLED" }) };
+      default:
+        return undefined;
+    }
   }
 }
 
@@ -153,49 +200,56 @@ class Process {
   readonly store: SimulatedStore;
   readonly wrong: string[] = [];
   readonly crashed: Set<string>;
+  /** Those that it drives, then their child runs. */
+  readonly tracks: Track[];
   private readonly app: Stepmark;
   private readonly workflow: AnyWorkflow;
 
   constructor(
     private readonly life: Life,
-    private readonly tracks: readonly Track[],
+    private readonly driven: readonly Track[],
+    children: readonly Track[],
   ) {
     const { code, memory, conditions, outside, plan } = life;
+    const { codec } = conditions;
+    this.tracks = [...driven, ...children];
     this.scheduler = new Scheduler(life.seed, life.time);
     this.crashed = new Set(life.crashed);
     this.world = new World(outside, this.scheduler, this.crashed);
     const exports: Record<string, unknown> = {};
     code(exports, (name) => (name === "stepmark" ? library : this.world.module));
     this.workflow = exports.main as AnyWorkflow;
-    const track = (id: string): Track => tracks.find((each) => each.id === id)!;
+    const track = (id: string): Track | undefined => this.tracks.find((each) => each.id === id);
     this.store = new SimulatedStore(memory, this.scheduler, {
       plan,
-      fenced: conditions.fenced,
-      lost: (id) => track(id).lost,
-      onEntries: (id, entries) => track(id).waits.note(entries),
+      conditions,
+      lost: (id) => track(id)?.outer.lost ?? nothingLost,
+      onCreate: ({ id, input, parent }) => {
+        if (parent === undefined || track(id) !== undefined) return;
+        const outer = new OuterWorld([], [], new Set(), codec);
+        this.tracks.push(new Track(id, codec.decode(input) as string, [], outer, memory, codec));
+      },
+      onEntries: (id, entries) => track(id)?.outer.note(entries),
+      onPost: ({ number, value }) => {
+        const message = value === "" ? undefined : (codec.decode(value) as Partial<StreamMessage> | undefined);
+        if (message?.draw !== undefined) outside.posted.set(message.draw, number);
+      },
       onAppend: (number) => {
         if (number === plan.leaveAt) void this.app.shutdown().catch(() => {});
         if (number === plan.cancelAt) void this.app.cancel(runId).catch(() => {});
       },
     });
-    const { codec } = conditions;
     const { facade: store } = this.store;
-    this.app = new Stepmark({ store, workflows: [this.workflow], clock: this.scheduler, codec, ...limits });
+    const { idle } = life;
+    this.app = new Stepmark({ store, workflows: [this.workflow], clock: this.scheduler, codec, ...limits, idle });
   }
 
   /** @returns whether it came to an end of some kind */
   async run(): Promise<boolean> {
-    for (const track of this.tracks) void this.drive(track);
+    for (const track of this.driven) void this.drive(track);
     return this.scheduler.run(
-      () => this.tracks[0]!.ended !== undefined || this.store.dead,
-      () =>
-        this.tracks.flatMap((track) =>
-          track.waits.open().map(
-            ([key, label]) =>
-              () =>
-                void this.answer(track, key, label),
-          ),
-        ),
+      () => this.driven[0]!.ended !== undefined || this.store.dead,
+      () => this.tracks.flatMap((track) => this.offers(track)),
       () => this.progress(),
     );
   }
@@ -205,7 +259,7 @@ class Process {
     this.store.calm = true;
     if (this.store.dead) this.store.bury();
     let over = false;
-    const listening = this.tracks.map((track) => track.listening);
+    const listening = this.driven.map((track) => track.listening);
     void Promise.all([this.app.shutdown().catch(() => {}), this.store.dead || Promise.all(listening)]).then(() => {
       over = true;
     });
@@ -217,7 +271,7 @@ class Process {
   }
 
   givenTo({ input }: Track): Given[] {
-    return this.world.given.filter(({ label }) => label.startsWith(companion.input) === (input === companion.input));
+    return this.world.given.filter(({ label }) => inputOf(label) === input);
   }
 
   private async drive(track: Track): Promise<void> {
@@ -240,17 +294,47 @@ class Process {
     }
   }
 
-  private async answer({ id, waits }: Track, key: string, label: unknown): Promise<void> {
-    const { outside, plan } = this.life;
-    waits.answered.add(key);
+  /** What somebody outside may do for a run now. */
+  private offers({ id, outer }: Track): Array<() => void> {
+    const answers = outer.questions().map(
+      ([key, label]) =>
+        () =>
+          void this.answer(id, outer, key, label),
+    );
+    const messages = outer.streams().map(
+      ([name, stream]) =>
+        () =>
+          void this.send(id, name, stream),
+    );
+    return [...answers, ...messages];
+  }
+
+  private async answer(id: string, outer: OuterWorld, key: string, label: unknown): Promise<void> {
+    outer.answered.add(key);
+    const given = await this.give(`answer ${key}`, () =>
+      this.app.answer(id, key, { label, draw: ++this.life.outside.draws }),
+    );
+    if (!given) outer.answered.delete(key);
+  }
+
+  private async send(id: string, name: string, stream: Stream): Promise<void> {
+    stream.sending = true;
+    const draw = ++this.life.outside.draws;
+    const sent = await this.give(`message to ${name}`, () => this.app.send(id, name, { label: stream.label, draw }));
+    if (sent) stream.sent++;
+    stream.sending = false;
+  }
+
+  private async give(what: string, give: () => Promise<void>): Promise<boolean> {
     try {
-      await this.app.answer(id, key, { label, draw: ++outside.draws });
+      await give();
+      return true;
     } catch (thrown) {
       const error = thrown as Error & { code?: string };
-      waits.answered.delete(key);
       // The run may not have been taken up yet, or end while the answer is on its way; or another process may have it.
-      const late = error.code === "ANSWER" && (plan.contested || / takes no answers/.test(error.message));
-      if (!late && !this.store.dead) this.wrong.push(`answer ${key}: ${error.message}`);
+      const late = error.code === "ANSWER" && (this.life.plan.contested || / takes no answers/.test(error.message));
+      if (!late && !this.store.dead) this.wrong.push(`${what}: ${error.message}`);
+      return false;
     }
   }
 
@@ -264,43 +348,85 @@ async function journal(memory: MemoryStore, id: string, codec: Codec): Promise<R
 }
 
 function read(entry: Entry, { decode }: Codec): Recorded {
-  const { state, value } = entry;
+  const { kind, state, value } = entry;
   if (state !== "done" && state !== "failed") return { ...entry, text: "", label: undefined };
+  // Code is given nothing by `publish`.
+  if (kind === "publish") return { ...entry, text: textOf(undefined, false), label: decode(value!) as string };
   const decoded = decode(value!) as { label?: string } | undefined;
   const text = textOf(decoded, state === "failed");
   return { ...entry, text, label: state === "failed" ? failedLabel(text) : decoded?.label };
 }
 
-/** The waits that can be answered, with the label of the call that opened each. */
-class OpenWaits {
-  readonly answered = new Set<string>();
-  private readonly labels = new Map<string, unknown>();
+const nothingLost: LostMessages = { numbers: new Set(), targets: new Set() };
 
+/** A stream that a run has asked for. */
+interface Stream {
+  label: string;
+  /** How many messages it wants, and how many it has been sent. */
+  times: number;
+  sent: number;
+  sending: boolean;
+}
+
+/** What people outside know of a run: its open questions, with the label of the call that asks, and its streams. */
+class OuterWorld {
+  readonly answered = new Set<string>();
+  readonly lost: LostMessages;
+  private readonly asking = new Map<string, unknown>();
+  private readonly wanted = new Map<string, Stream>();
+  /** Calls of child runs that have no outcome: the child's id by key. */
+  private readonly children = new Map<string, string>();
+
+  /** @param ended ids of the runs that have come to their end */
   constructor(
     entries: readonly Entry[],
+    inbox: readonly Message[],
+    ended: ReadonlySet<string>,
     private readonly codec: Codec,
   ) {
     this.note(entries);
-  }
-
-  takeUp(inbox: readonly Message[]): LostMessages {
-    for (const { target } of inbox) if (this.labels.has(target)) this.answered.add(target);
-    const lost = inbox.filter(({ target }) => !this.labels.has(target));
-    return {
+    for (const { kind, state, name } of entries) {
+      const stream = kind === "wait" && state === "done" ? this.wanted.get(name!) : undefined;
+      if (stream !== undefined) stream.sent++;
+    }
+    for (const { target } of inbox) {
+      if (this.asking.has(target)) this.answered.add(target);
+      const stream = this.wanted.get(target);
+      if (stream !== undefined) stream.sent++;
+    }
+    // What was sent for a call that the journal, since it was cut, does not hold, or by a child that has not ended then.
+    const isLost = ({ target }: Message): boolean => {
+      if (target.startsWith(streamName)) return false;
+      const child = this.children.get(target);
+      return child === undefined ? !this.asking.has(target) : !ended.has(child);
+    };
+    const lost = inbox.filter(isLost);
+    this.lost = {
       numbers: new Set(lost.map(({ number }) => number)),
       targets: new Set(lost.map(({ target }) => target)),
     };
   }
 
   note(entries: readonly Entry[]): void {
-    for (const { kind, state, key, value } of entries) {
+    for (const { kind, state, key, value, name, child } of entries) {
+      if (kind === "child") {
+        if (state === "done" || state === "failed") this.children.delete(key);
+        else this.children.set(key, child!);
+      }
       if (kind !== "wait") continue;
-      if (state === "open") this.labels.set(key, this.codec.decode(value!));
-      else this.labels.delete(key);
+      if (state !== "open") this.asking.delete(key);
+      else if (name!.startsWith(streamName)) {
+        const { stream: label, times } = this.codec.decode(value!) as { stream: string; times: number };
+        if (!this.wanted.has(name!)) this.wanted.set(name!, { label, times, sent: 0, sending: false });
+      } else this.asking.set(key, this.codec.decode(value!));
     }
   }
 
-  open(): Array<[key: string, label: unknown]> {
-    return [...this.labels].filter(([key]) => !this.answered.has(key));
+  questions(): Array<[key: string, label: unknown]> {
+    return [...this.asking].filter(([key]) => !this.answered.has(key));
+  }
+
+  streams(): Array<[name: string, stream: Stream]> {
+    return [...this.wanted].filter(([, { times, sent, sending }]) => sent < times && !sending);
   }
 }

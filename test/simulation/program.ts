@@ -12,6 +12,7 @@ export type Call =
   | { call: "nested"; body: Block; retries: boolean }
   | { call: "wait" }
   | { call: "sleep"; ms: number }
+  | { call: "publish" }
   | { call: "value"; of: "now" | "random" | "uuid" };
 
 export type StepForm = "plain" | "named" | "thunk" | "draw" | "keyed" | "method" | "shared" | "local";
@@ -23,6 +24,8 @@ export type Task =
   | { task: "chain"; call: Call; body: Block }
   | { task: "helper"; helper: number; depth: number }
   | { task: "workflow"; helper: number }
+  /** A run of its own. */
+  | { task: "child"; helper: number }
   | { task: "method"; body: Block }
   /** A step that fails, each time. */
   | { task: "fail" }
@@ -54,7 +57,9 @@ export type Statement =
   /** Code that is not transformed calls a module-level function, for one label after the other or for all at once. */
   | { statement: "foreign"; use: "sequence" | "scatter"; times: number }
   /** A call that nobody awaits. */
-  | { statement: "background"; task: Task };
+  | { statement: "background"; task: Task }
+  /** Messages from outside: one after the other, or two asked for at once. */
+  | { statement: "stream"; pull: "loop" | "pair"; times: number; body: Block };
 
 export type MapForm = "arrow" | "helper" | "keyed" | "push" | "chain";
 export type Block = Statement[];
@@ -86,6 +91,9 @@ export interface Traits {
   /** Two statements have changed places in it. */
   swapped?: boolean;
 }
+
+/** So long, in milliseconds, that the run gives itself up meanwhile. */
+const longSleep = 20_000;
 
 const small = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 
@@ -122,8 +130,12 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
       weight: 1,
       arbitrary: fc.record({ call: fc.constant("timed" as const), ms: small(40), retries: fc.nat(1) }),
     },
-    { weight: 2, arbitrary: fc.record({ call: fc.constant("wait" as const) }) },
-    { weight: 2, arbitrary: fc.record({ call: fc.constant("sleep" as const), ms: small(30) }) },
+    { weight: 3, arbitrary: fc.record({ call: fc.constant("wait" as const) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ call: fc.constant("sleep" as const), ms: fc.oneof(small(30), fc.constant(longSleep)) }),
+    },
+    { weight: 2, arbitrary: fc.record({ call: fc.constant("publish" as const) }) },
     {
       weight: 1,
       arbitrary: fc.record({
@@ -145,6 +157,7 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
     { weight: 3, arbitrary: fc.record({ task: fc.constant("branch" as const), body }) },
     { weight: 1, arbitrary: fc.record({ task: fc.constant("chain" as const), call: anyCall, body }) },
     { weight: 1, arbitrary: fc.record({ task: fc.constant("workflow" as const), helper: fc.nat(3) }) },
+    { weight: 5, arbitrary: fc.record({ task: fc.constant("child" as const), helper: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.record({ task: fc.constant("method" as const), body }) },
   );
   const statement: fc.Arbitrary<Statement> = fc.oneof(
@@ -248,6 +261,15 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
         times: small(3),
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        statement: fc.constant("stream" as const),
+        pull: fc.constantFrom("loop" as const, "loop" as const, "pair" as const),
+        times: small(3),
+        body,
+      }),
+    },
   );
   return {
     call,
@@ -313,6 +335,8 @@ function callsOf(program: Program): number {
         return (each.kind === "two" ? 2 : 1) * each.times * ofBlock(each.body, from);
       case "foreign":
         return each.times;
+      case "stream":
+        return (each.pull === "pair" ? 2 : each.times) * (1 + ofBlock(each.body, from));
       case "emitter":
         return each.listeners * (1 + 2 * ofBlock(each.body, from));
     }
@@ -327,10 +351,11 @@ function callsOf(program: Program): number {
       case "chain":
         return ofCall(each.call, from) + ofBlock(each.body, from);
       case "helper":
-      case "workflow": {
+      case "workflow":
+      case "child": {
         const helper = helperAt(program, each.helper, from);
         if (helper === undefined) return 1;
-        const times = each.task === "helper" ? each.depth : 0;
+        const times = each.task === "helper" ? each.depth : each.task === "child" ? 1 : 0;
         const { form } = program.helpers[helper]!;
         return costs[helper]! * (form === "recursive" ? times + 1 : form === "fan-out" ? 2 ** (times + 1) - 1 : 1);
       }

@@ -9,6 +9,9 @@ const quietAfter = 12;
 /** So many, and nothing will ever happen again. */
 const hopelessAfter = 300;
 
+/** So many timers, one after the other, that bring nothing, and only those are left that look for news again and again. */
+const vainTimers = 200;
+
 /** Timers that are due sooner than this, in milliseconds, may fire before other things that could happen. */
 const soon = 100;
 
@@ -55,14 +58,16 @@ export class Scheduler implements Clock {
    */
   async run(over: () => boolean, offers: () => Array<() => void>, progress: () => number): Promise<boolean> {
     let last = progress();
+    let vain = 0;
     for (let quiet = 0; ; quiet++) {
       for (let i = this.below(3); i >= 0; i--) await setImmediate();
       if (over()) return true;
       const choices = [...this.turns(), ...this.dueSoon(), ...offers()];
       if (choices.length === 0) {
-        if (progress() !== last) quiet = -1;
+        if (progress() !== last) quiet = vain = -1;
         last = progress();
         if (quiet < quietAfter) continue;
+        if (++vain > vainTimers) return false;
         if (!this.fireNext()) {
           if (quiet < hopelessAfter) continue;
           return false;

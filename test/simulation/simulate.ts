@@ -1,9 +1,9 @@
 /** One program through everything that can happen to its run. */
-import { type MemoryStore, memoryStore } from "stepmark";
+import { type Codec, type MemoryStore, memoryStore } from "stepmark";
 import { transformText } from "../../transformer/transform-text.js";
 import { compile } from "../support/build.js";
 import { seeded } from "../support/schedule.js";
-import { faultsBetween, faultsOf, faultsOfFullReplay } from "./oracle.js";
+import { familyFaults, faultsBetween, faultsOf, faultsOfFullReplay, streamFaults } from "./oracle.js";
 import { type Edit, editKinds, print, statementsOf } from "./print.js";
 import { type Code, type Conditions, type Life, live, type Observed, runId, sound } from "./process.js";
 import { type Program, traitsOf } from "./program.js";
@@ -36,6 +36,10 @@ const ousting = new Set<string | undefined>(["STALE_OWNER", "RUN_OWNED"]);
 /** Journals longer than this are cut at so many places only, which the seed chooses. */
 export const mostCuts = 12;
 
+/** In so many of the programs a run that waits soon leaves memory. */
+const forgetful = 0.5;
+const soon = 20;
+
 /** A run is resumed so often before it counts as one that never completes. */
 const mostResumes = 40;
 
@@ -59,11 +63,12 @@ class Wrong extends Error {}
 
 class Simulation {
   readonly verdict: Verdict = { lives: 0, refusals: {}, wrong: [] };
-  private readonly outside: Outside = { draws: 0 };
+  private readonly outside: Outside = { draws: 0, posted: new Map() };
   private readonly random: () => number;
   private readonly code: Code;
   private readonly traits;
   private readonly companion: boolean;
+  private readonly idle: number;
 
   constructor(
     private readonly program: Program,
@@ -75,6 +80,7 @@ class Simulation {
     this.traits = traitsOf(program);
     this.code = codeOf(program);
     this.companion = this.random() < companions;
+    this.idle = this.random() < forgetful ? soon : 1e9;
   }
 
   async play(): Promise<void> {
@@ -83,8 +89,8 @@ class Simulation {
     const { observed, memory } = first;
     for (const kept of this.cuts(observed.after.length)) {
       const where = `resumed after ${kept} of ${observed.after.length} entries`;
-      const fork = memory.fork(runId, kept);
-      const crashed = crashedIn(observed, kept);
+      const fork = await this.cut(memory, kept);
+      const crashed = await crashedIn(fork, this.conditions.codec);
       const later = await this.complete({ memory: fork, time: observed.time, crashed }, where);
       if (later === undefined) continue;
       this.judge(faultsBetween(observed, later.observed, this.traits), where);
@@ -118,7 +124,9 @@ class Simulation {
       ...[hurt, again]
         .filter(({ error }) => error?.code !== "RUN_CANCELLED")
         .map(({ status, error }) => `a cancelled run ended as ${status}: ${error?.stack}`),
-      ...again.bodies.map(({ key }) => `${key} ran after the run was cancelled`),
+      ...[again, ...again.children]
+        .flatMap(({ bodies }) => bodies)
+        .map(({ key }) => `${key} ran after the run was cancelled`),
       ...(again.after.length > hurt.after.length ? ["entries were written after the run was cancelled"] : []),
     ];
     this.judge(faults, where);
@@ -134,8 +142,8 @@ class Simulation {
       codeOf(this.program, edit),
       { ...this.traits, crashes: true, ordered: true, edited: true, swapped: kind === "swap" },
     ];
-    let { time, crashed } = { time: first.time, crashed: crashedIn(first, kept) };
-    const fork = memory.fork(runId, kept);
+    const fork = await this.cut(memory, kept);
+    let { time, crashed } = { time: first.time, crashed: await crashedIn(fork, this.conditions.codec) };
     for (let round = 0; round < mostResumes; round++) {
       const later = await this.life({ memory: fork, time, crashed, code, companion: false, plan: {} });
       this.judge([...faultsOf(later, traits), ...faultsBetween(first, later, traits)], where);
@@ -162,9 +170,9 @@ class Simulation {
     const hurt = await this.life({ memory, time: started, crashed: new Set(), plan });
     this.judge(faultsOf(hurt, this.traits), where);
     if (hurt.after.length === 0 && (await memory.read(runId)) === undefined) return;
-    const fork = memory.fork(runId, hurt.after.length);
+    const fork = await this.cut(memory, hurt.after.length);
     const later = await this.complete(
-      { memory: fork, time: hurt.time, crashed: crashedIn(hurt, hurt.after.length) },
+      { memory: fork, time: hurt.time, crashed: await crashedIn(fork, this.conditions.codec) },
       where,
     );
     if (later === undefined) return;
@@ -241,17 +249,41 @@ class Simulation {
 
   private async life(from: From & Pick<Life, "plan"> & Partial<Life>): Promise<Observed> {
     this.verdict.lives++;
-    const { code, outside, conditions, companion } = this;
+    const { code, outside, conditions, companion, idle } = this;
     const observed = await live({
       code,
       outside,
       conditions,
+      idle,
       companion: companion && !from.plan.contested,
       seed: Math.floor(this.random() * 2 ** 32),
       ...from,
     });
     if (observed.companion !== undefined) this.judge(this.faultsOfOther(observed.companion), "the other run");
+    // An edit may have them refused, and a cancellation takes them all along.
+    const isCancelled = (await from.memory.read(runId))?.status === "cancelled";
+    if (from.code === undefined && !isCancelled)
+      for (const child of observed.children) this.judge(this.faultsOfOther(child), `the child run ${child.id}`);
+    this.judge(
+      [...(await familyFaults(from.memory)), ...(await streamFaults(from.memory, outside, conditions.codec))],
+      "in the store",
+    );
     return observed;
+  }
+
+  /** The store as it may be when the run's journal ends after so many entries: with what child runs have done till then. */
+  private async cut(memory: MemoryStore, kept: number): Promise<MemoryStore> {
+    let store = memory.fork(runId, kept);
+    const runs = await store.list({});
+    // An id holds that of the run which began it.
+    for (const { id, parent } of runs.sort((a, b) => a.id.length - b.id.length)) {
+      if (parent === undefined) continue;
+      const calls = (await store.entries(parent.id)).filter(({ key }) => key === parent.key);
+      if (calls.length === 0) await store.delete(id);
+      else if (calls.every(({ state }) => state === "open") && this.random() < 0.5)
+        store = store.fork(id, Math.floor(this.random() * ((await store.entries(id)).length + 1)));
+    }
+    return store;
   }
 
   /** The other run ends in its own way, or is left when the first has ended. */
@@ -307,10 +339,14 @@ function asFunction(source: string): string {
     .replace(/^export const main =/m, "const main = exports.main =");
 }
 
-/** The `crash` bodies whose failure is among the first entries, or among those of the other run. */
-function crashedIn({ after, companion }: Observed, kept: number): Set<string> {
-  const failures = [...after.slice(0, kept), ...(companion?.after ?? [])].filter(({ text }) =>
-    text.startsWith("!crash "),
-  );
-  return new Set(failures.map(({ label }) => label!));
+/** The `crash` bodies whose failure is recorded. */
+async function crashedIn(memory: MemoryStore, { decode }: Codec): Promise<Set<string>> {
+  const crashed = new Set<string>();
+  for (const { id } of await memory.list({})) {
+    for (const { state, value } of await memory.entries(id)) {
+      const label = state === "failed" ? /^crash (.*)$/s.exec((decode(value!) as Error).message)?.[1] : undefined;
+      if (label !== undefined) crashed.add(label);
+    }
+  }
+  return crashed;
 }

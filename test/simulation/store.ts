@@ -1,5 +1,6 @@
 /** A store that takes its time, and that fails or dies when it is told to. */
-import type { Entry, MemoryStore, RunChange, Store } from "stepmark";
+import type { Entry, MemoryStore, Message, NewRun, RunChange, Store } from "stepmark";
+import type { Conditions } from "./process.js";
 import type { Scheduler } from "./scheduler.js";
 
 export interface StorePlan {
@@ -29,10 +30,11 @@ export interface LostMessages {
 
 export interface StoreOptions {
   plan: StorePlan;
-  /** Whether it refuses the appends of a process that does not own the run any more. */
-  fenced: boolean;
+  conditions: Conditions;
   /** Messages to a run that nobody gets to see. */
   lost(id: string): LostMessages;
+  onCreate(run: NewRun): void;
+  onPost(message: Message): void;
   /** Told of the entries that are written or read. */
   onEntries(id: string, entries: readonly Entry[]): void;
   /** Told of each append when it has taken effect. */
@@ -60,7 +62,11 @@ export class SimulatedStore {
   get facade(): Store {
     const { memory } = this;
     return {
-      create: this.late((run) => memory.create(run)),
+      create: this.late((run) => {
+        this.options.onCreate(run);
+        return memory.create(run);
+      }),
+      restore: this.late((runs) => memory.restore(runs)),
       read: this.late((id) => memory.read(id)),
       list: this.late((filter) => memory.list(filter)),
       ready: this.late((until) => memory.ready(until)),
@@ -75,9 +81,11 @@ export class SimulatedStore {
       renew: this.late((fences, lease) => memory.renew(fences, lease)),
       append: (...args) => this.append(...args),
       // What a cut has made unseen must not count either.
-      post: this.late((id, message, { once = false } = {}) => {
+      post: this.late(async (id, message, { once = false } = {}) => {
         const { targets } = this.options.lost(id);
-        return memory.post(id, message, { once: once && !targets.has(message.target) });
+        const posted = await memory.post(id, message, { once: once && !targets.has(message.target) });
+        if (posted !== undefined) this.options.onPost(posted);
+        return posted;
       }),
       inbox: this.late(async (id) =>
         (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).numbers.has(number)),
@@ -101,13 +109,14 @@ export class SimulatedStore {
     await mine;
     await this.alive();
     const number = ++this.appends;
-    const { plan, fenced } = this.options;
+    const { plan, conditions } = this.options;
     const { dieAt, dieAfter, failAt, notice } = this.calm ? { notice: plan.notice } : (plan as StorePlan);
     if (number === failAt) throw new Error("disk full");
     if (number === dieAt && !dieAfter) this.dead = true;
     await this.alive();
     const owned = (await this.memory.read(id))?.fence ?? 0;
-    await this.memory.append(id, fenced ? fence : owned, entries, change);
+    const changed = conditions.consumes ? change : { ...change, consume: [] };
+    await this.memory.append(id, conditions.fenced ? fence : owned, entries, changed);
     if (owned !== fence) this.wrong.push("a process that does not own the run has written to its journal");
     this.see(id, entries);
     if (number === dieAt) this.dead = true;

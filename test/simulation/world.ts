@@ -7,6 +7,7 @@ import pLimit from "p-limit";
 import { stepContext } from "stepmark";
 import { currentScope } from "../../runtime/scope/place.js";
 import { Emitter, limiter, retry, scatter, sequence } from "../support/unseen.js";
+import { childInput } from "./print.js";
 import type { Scheduler } from "./scheduler.js";
 
 /** The execution of a body. */
@@ -29,11 +30,21 @@ export interface Given {
   text: string;
   /** Within the body of a step. */
   inside: boolean;
+  /** How often the workflow's code had begun by then in this process: a run that has left memory is replayed. */
+  pass: number;
+}
+
+/** A message to a stream. */
+export interface StreamMessage {
+  label: string;
+  draw: number;
 }
 
 /** What outlives a process. */
 export interface Outside {
   draws: number;
+  /** The number that the store gave a message to a stream, by its draw. */
+  readonly posted: Map<number, number>;
 }
 
 /** Refusals: what is left of a run's code when the run has ended belongs to no run; unseen code was ambiguous. */
@@ -44,6 +55,10 @@ export class World {
   readonly given: Given[] = [];
   /** What is wrong, as the program itself sees it. */
   readonly wrong: string[] = [];
+  /** How often each run's code has begun, by its input. */
+  private readonly passes = new Map<string, number>();
+  /** The last message of each stream in each pass: what number it has in the stream and in the inbox. */
+  private readonly last = new Map<string, { index: number; number: number }>();
 
   constructor(
     private readonly outside: Outside,
@@ -54,7 +69,7 @@ export class World {
 
   /** What the program imports. */
   get module(): Record<string, unknown> {
-    const { begin, end, work, draw, fail, crash, flaky, slow, t, shop } = this;
+    const { begin, end, work, draw, fail, crash, flaky, slow, t, shop, took, starts } = this;
     const unseen = {
       limiter,
       lifo: (most: number) => limiter(most, "newest"),
@@ -64,7 +79,7 @@ export class World {
       sequence,
       Emitter,
     };
-    return { begin, end, work, draw, fail, crash, flaky, slow, t, shop, messageOf, settled, ...unseen };
+    return { begin, end, work, draw, fail, crash, flaky, slow, t, shop, took, starts, messageOf, settled, ...unseen };
   }
 
   /**
@@ -74,19 +89,20 @@ export class World {
    */
   private readonly t = async (label: string, call: Promise<unknown>, nested = false): Promise<unknown> => {
     const inside = isInside();
+    const pass = this.passOf(label);
     let value: unknown;
     try {
       value = await call;
     } catch (error) {
       if (notOutcomes.has((error as { code?: string }).code)) throw error;
       const text = textOf(error, true);
-      this.given.push({ label, text, inside });
+      this.given.push({ label, text, inside, pass });
       const owner = failedLabel(text);
       // A step that makes calls of its own may fail with what one of them throws.
       if (owner !== undefined && owner !== label && !nested) this.wrong.push(`${label} got the failure ${text}`);
       throw error;
     }
-    this.given.push({ label, text: textOf(value, false), inside });
+    this.given.push({ label, text: textOf(value, false), inside, pass });
     if (typeof value === "object" && value !== null) {
       const result = value as { label?: string; read?: true };
       if (result.label !== undefined && result.label !== label) this.wrong.push(`${label} got ${result.label}'s value`);
@@ -94,6 +110,31 @@ export class World {
       result.read = true;
     }
     return value;
+  };
+
+  /** To be called by a workflow when its code begins. */
+  private readonly starts = (input: string): void => {
+    this.passes.set(input, (this.passes.get(input) ?? 0) + 1);
+  };
+
+  private passOf(label: string): number {
+    return this.passes.get(inputOf(label)) ?? 0;
+  }
+
+  /** Notes the message of that number of a stream; the stream's messages come in the order of the inbox, each once. */
+  private readonly took = (label: string, index: number, message: StreamMessage): StreamMessage => {
+    const pass = this.passOf(label);
+    this.given.push({ label, text: textOf(message, false), inside: isInside(), pass });
+    if (message.label !== label) this.wrong.push(`${label} got a message to ${message.label}`);
+    const number = this.outside.posted.get(message.draw)!;
+    const stream = `${label} (pass ${pass}, ${isInside()})`;
+    const before = this.last.get(stream);
+    if (before !== undefined && before.index < index && before.number >= number)
+      this.wrong.push(
+        `message ${index} of ${label} is number ${number} of the inbox, the one before is ${before.number}`,
+      );
+    this.last.set(stream, { index, number });
+    return message;
   };
 
   private readonly begin = (label: string | undefined): BodyNote => {
@@ -182,6 +223,15 @@ function messageOf(error: Error): string {
 function settled(result: PromiseSettledResult<unknown>): unknown {
   return result.status === "fulfilled" ? result.value : messageOf(result.reason);
 }
+
+/** The input of the run that a label belongs to. */
+export function inputOf(label: string): string {
+  const end = label.lastIndexOf(childInput) + 1;
+  return end > 0 ? label.slice(0, end) : label.startsWith(companionInput) ? companionInput : "";
+}
+
+/** The input of the second run of a process. */
+export const companionInput = "@";
 
 function isInside(): boolean {
   return (currentScope()?.within ?? null) !== null;

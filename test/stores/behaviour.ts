@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RunNotFoundError, StaleOwnerError, StoreError } from "../../runtime/errors.js";
 import type { Entry } from "../../runtime/journal/entry.js";
-import type { Lease, NewRun, Owner, RunRecord, Store } from "../../runtime/stores/store.js";
+import type { Lease, NewRun, Owner, RunRecord, Store, WholeRun } from "../../runtime/stores/store.js";
 
 export const lease: Lease = { now: 1_000, until: 2_000 };
 export const alive = (): boolean => false;
@@ -73,6 +73,70 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((await read(id)).id).toBe(id);
         expect(await store.entries(id)).toEqual([entry(1, { key: `${id}\u0000\ud800`, value: "\u2028'" })]);
       }
+    });
+
+    /** A run with everything in it that a run can have. */
+    const whole = (id: string, more: Partial<WholeRun["run"]> = {}): WholeRun => ({
+      run: {
+        ...newRun(id, { parent: { id: "parent", key: "p/child" } }),
+        status: "waiting",
+        output: "[o]",
+        error: "[e]",
+        culprits: ["k"],
+        orphans: [],
+        edited: ["k1", "k2"],
+        due: 9_000,
+        fence: 7,
+        updatedAt: 800,
+        ...more,
+      },
+      entries: [entry(1, { modules: [["m.ts", "t"]], root: "m.ts#f" }), entry(2, { value: "\u2028'" })],
+      inbox: [
+        { number: 3, target: "approve", value: "[1]", at: 10 },
+        { number: 5, target: "w/key", value: "", at: 11 },
+      ],
+    });
+
+    it("restores a run as it was kept, for anybody to go on with", async () => {
+      const { run, entries, inbox } = whole("r");
+      const given = structuredClone({ run: { ...run, owner: owner("gone"), leaseUntil: 5_000 }, entries, inbox });
+      expect(await store.restore([given])).toEqual([]);
+      given.entries[0]!.key = given.run.culprits![0] = "changed";
+      expect(await read("r")).toEqual(run);
+      expect([await store.entries("r"), await store.inbox("r")]).toEqual([entries, inbox]);
+      expect((await store.ready(0)).map(({ id }) => id)).toEqual(["r"]);
+      const claim = await store.claim("r", owner("a"), () => expect.fail("nobody to ask about"), lease);
+      expect(claim).toMatchObject({ claimed: true, run: { fence: 8 } });
+      await store.append("r", 8, [entry(3)], { consume: [3] });
+      expect((await store.post("r", { target: "t", value: "[2]", at: 12 }))?.number).toBe(6);
+      expect((await store.inbox("r")).map(({ number }) => number)).toEqual([5, 6]);
+      expect(await seqs("r")).toEqual([1, 2, 3]);
+    });
+
+    it("restores nothing over a run that is there, and nothing in part", async () => {
+      await store.create(newRun("r"));
+      const before = await read("r");
+      expect(await store.restore([whole("new"), whole("r")])).toEqual(["r"]);
+      expect(await store.read("new")).toBeUndefined();
+      expect([await read("r"), await store.entries("r"), await store.inbox("r")]).toEqual([before, [], []]);
+      for (const entries of [[entry(2)], [entry(1), entry(3)], [entry(1), entry(1)]])
+        await expect(store.restore([whole("new"), { ...whole("s"), entries }])).rejects.toBeInstanceOf(StoreError);
+      expect([await store.read("new"), await store.read("s"), await store.entries("s")]).toEqual([
+        undefined,
+        undefined,
+        [],
+      ]);
+      const bare = whole("s", {
+        output: undefined,
+        error: undefined,
+        culprits: undefined,
+        due: undefined,
+        parent: undefined,
+      });
+      expect(await store.restore([whole("new"), { ...bare, entries: [], inbox: [] }])).toEqual([]);
+      expect(await seqs("new")).toEqual([1, 2]);
+      expect(await read("s")).toEqual(bare.run);
+      expect((await store.post("s", { target: "t", value: "[2]", at: 12 }))?.number).toBe(1);
     });
 
     it("lists newest first, by status, by workflow, up to a limit", async () => {
@@ -307,6 +371,36 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await post("r", "w/a")).toBeUndefined();
       expect(await post("other", "w/a")).toBe(1);
       expect((await store.inbox("r")).map(({ target }) => target)).toEqual(["w/b"]);
+    });
+
+    it("puts a message into another run's inbox with an append, in one step with it", async () => {
+      const fence = await owned(store, "child");
+      const parent = await owned(store, "parent");
+      const heard: string[] = [];
+      store.onPost((id) => heard.push(id));
+      const wake = { run: "parent", target: "parent/child", at: 5 };
+      await store.append("child", fence, [entry(1)], { status: "completed", output: "[o]", wake });
+      await expect(store.append("child", fence + 1, [], { wake })).rejects.toBeInstanceOf(StaleOwnerError);
+      await store.append("child", fence, [], { wake: { ...wake, run: "nobody" } });
+      expect(await store.inbox("parent")).toEqual([{ number: 1, target: "parent/child", value: "", at: 5 }]);
+      expect(heard).toContain("parent");
+      // Two runs that wake each other, at once.
+      const other = { run: "child", target: "child/parent", at: 6 };
+      await Promise.all([
+        store.append("child", fence, [], { wake, release: true }),
+        store.append("parent", parent, [entry(1)], { wake: other }),
+      ]);
+      expect((await store.inbox("parent")).map(({ number }) => number)).toEqual([1, 2]);
+      expect((await store.inbox("child")).map(({ target }) => target)).toEqual(["child/parent"]);
+    });
+
+    it("turns messages away: they are used up, and may be posted again", async () => {
+      const fence = await owned(store, "r");
+      const message = { target: "w/a", value: "[1]", at: 1 };
+      await store.post("r", message, { once: true });
+      await store.append("r", fence, [entry(1)], { refuse: [1] });
+      expect(await store.inbox("r")).toEqual([]);
+      expect(await store.post("r", message, { once: true })).toMatchObject({ number: 2 });
     });
 
     it("tells listeners of a message once it is there, until they stop", async () => {

@@ -19,7 +19,7 @@ export interface Child {
 }
 
 export interface Stage {
-  /** Starts a module with the library, `sqliteStore`, `thisProcess`, `isDead` and `args` (the strings given) in scope. */
+  /** Starts a module with the library, the stores, `thisProcess`, `isDead` and `args` (the strings given) in scope. */
   start(source: string, ...args: string[]): Child;
   /** The same, with a limit on the size of the files that the process may write, in blocks of 512 bytes. */
   startLimited(blocks: number, source: string, ...args: string[]): Child;
@@ -32,13 +32,16 @@ export function stage(): Stage {
   mkdirSync(root, { recursive: true });
   const folder = mkdtempSync(join(root, "stores-"));
   buildSync({
-    entryPoints: ["index.ts", "stores/sqlite.ts", "stores/owner.ts"].map((path) => here(`../../runtime/${path}`)),
+    entryPoints: ["index.ts", "stores/sqlite.ts", "stores/postgres.ts", "stores/owner.ts"].map((path) =>
+      here(`../../runtime/${path}`),
+    ),
     outdir: folder,
     entryNames: "[name]",
     // One copy of what they share.
     splitting: true,
     outExtension: { ".js": ".mjs" },
     bundle: true,
+    external: ["pg"],
     platform: "node",
     format: "esm",
   });
@@ -48,8 +51,9 @@ export function stage(): Stage {
     const file = join(folder, `script${scripts++}.mjs`);
     writeFileSync(
       file,
-      `import { Stepmark, step, workflow } from "./index.mjs";
+      `import { Stepmark, step, waitFor, workflow } from "./index.mjs";
        import { sqliteStore } from "./sqlite.mjs";
+       import { postgresStore } from "./postgres.mjs";
        import { thisProcess, isDead } from "./owner.mjs";
        const args = process.argv.slice(2);
        ${source}`,

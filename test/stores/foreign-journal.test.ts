@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { type Entry, memoryStore, now, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { StepmarkError } from "../../runtime/errors.js";
+import type { Row } from "../../runtime/stores/rows.js";
 import { seal, unseal } from "../../runtime/stores/seal.js";
 import { sqliteStore } from "../../runtime/stores/sqlite.js";
-import { type Connection, type DriverName, openDatabase, type Row } from "../../runtime/stores/sqlite-driver.js";
+import { type Connection, type DriverName, openDatabase } from "../../runtime/stores/sqlite-driver.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { FakeClock } from "../support/fake-clock.js";
 

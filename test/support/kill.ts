@@ -1,5 +1,6 @@
 /** A process's death, within one process: a body that stops for good, and the store as the crash left it. */
 import type { MemoryStore, Run } from "stepmark";
+import { underWay } from "./under-way.js";
 
 export class Kill {
   /** Resolves when a body has reached the place of death. */
@@ -32,5 +33,8 @@ export async function die(store: MemoryStore, kill: Kill, run: Promise<Run<unkno
 
 /** Lets everything that can happen without outside events happen. */
 export async function rest(): Promise<void> {
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 20; i++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (underWay.any) i = 0;
+  }
 }

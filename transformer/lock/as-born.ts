@@ -62,18 +62,27 @@ class Table {
     if (line.bornContainer !== undefined) row[2] = this.functionAt(line.bornContainer);
   }
 
-  private lock(index: number, { tag, through, under }: LockLine): void {
+  private lock(index: number, { through, skip, under, bornLoops }: LockLine): void {
     const row = this.rows[index]!;
-    const call = this.lineOf.get(this.ownerRow(index));
+    // A function that is given to a call is known as either, since it may be entered with the call or later.
+    const tags = [this.tagOf(index), this.tagOf(this.ownerRow(index))].filter((tag) => tag !== undefined);
     const details: RowDetails = {
       ...row[7],
-      // A function that is given to a call is known as either, since it may be entered with the call or later.
-      tag: call === undefined ? tag : `${tag}+${call.tag}`,
+      ...(tags.length > 0 && { tag: tags.join("+") }),
       ...(through !== undefined && { through }),
+      ...(skip !== undefined && { skip }),
       ...(under !== undefined && { under: under.map((gone) => this.goneCall(gone)) }),
+      ...(bornLoops !== undefined && { loops: bornLoops }),
     };
     row[6] ??= [];
     row[7] = details;
+  }
+
+  /** A tag says that nothing is in doubt: a call that was edited has none until that is accepted. */
+  private tagOf(index: number): string | undefined {
+    const line = this.lineOf.get(index);
+    const isKnown = line?.kind === "function" || line?.text === this.present[index]?.[5];
+    return isKnown ? line?.tag : undefined;
   }
 
   /** A place that the lock file does not know: its name is its own, unless somebody has or had that. */
@@ -167,9 +176,10 @@ class Table {
   private digest(): string {
     const said = this.rows.flatMap(([, anchor, container, , , , , details], index) => {
       const [, anchorNow, containerNow] = this.present[index] ?? [];
-      const { through, under } = details ?? {};
-      if (anchor === anchorNow && container === containerNow && through === undefined && under === undefined) return [];
-      return [[index, anchor, container, through, under]];
+      const { through, skip, under, loops } = details ?? {};
+      const isSaid = [through, skip, under, loops].some((each) => each !== undefined);
+      if (anchor === anchorNow && container === containerNow && !isSaid) return [];
+      return [[index, anchor, container, through, skip, under, loops]];
     });
     if (said.length === 0 && this.retired.length === 0) return "";
     return createHash("sha256")

@@ -38,6 +38,10 @@ export interface LockLine {
   readonly by?: string;
   /** How many loops of its function are around it. */
   readonly loops: number;
+  /** Fingerprints of their heads, outermost first. */
+  readonly heads?: readonly string[];
+  /** Which of them those are that were around it at birth, if others are; -1 for one that is gone. */
+  readonly bornLoops?: readonly number[];
   /** Fingerprint of what is made of a call's result; of a function `-`. */
   readonly own: string;
   /** Fingerprints of the statements before and after a call of whose result nothing is made. */
@@ -46,7 +50,10 @@ export interface LockLine {
   readonly bornAnchor?: string;
   /** The functions that were around at birth, if that is not said by the function's own line. */
   readonly bornContainer?: string;
+  /** Of a call that has been put between others and where they were born; `"@"` if each of its entries counts as an iteration. */
   readonly through?: "" | "@";
+  /** Past how many such calls the place was born. */
+  readonly skip?: number;
   readonly under?: readonly GoneLine[];
   /** Where somebody says that it stands now; until it is accepted. */
   readonly movedTo?: Spot;
@@ -68,12 +75,15 @@ export function printLine(line: LockLine): string {
     rest,
     own,
     loops,
+    heads,
+    bornLoops,
     near,
     calls,
     by,
     bornAnchor,
     bornContainer,
     through,
+    skip,
     under,
   } = line;
   const parts = [
@@ -84,12 +94,14 @@ export function printLine(line: LockLine): string {
     tag,
     kind === "function" ? "-" : `${text}.${rest}.${own}`,
   ];
-  if (loops > 0) parts.push(`loops=${loops}`);
+  if (loops > 0) parts.push(`loops=${heads?.join("-") ?? loops}`);
+  if (bornLoops !== undefined) parts.push(`born=${bornLoops.join(",") || "."}`);
   if (near !== undefined) parts.push(`near=${near}`);
   if (calls !== undefined) parts.push(`calls=${spell(calls)}`);
   if (by !== undefined) parts.push(`by=${spell(by)}`);
   if (bornAnchor !== undefined) parts.push(`as=${spell(bornAnchor)}`);
   if (bornContainer !== undefined) parts.push(`in=${spell(bornContainer)}`);
+  if (skip !== undefined) parts.push(`skip=${skip}`);
   if (through !== undefined) parts.push(through === "" ? "through" : "through=each");
   for (const gone of under ?? []) parts.push(`under=${printGone(gone)}`);
   if (line.retired) parts.push("retired");
@@ -128,12 +140,14 @@ export function parseLine(text: string): LockLine {
   };
   for (const part of more) {
     const [name, value = ""] = splitOnce(part, "=");
-    if (name === "loops") line.loops = readNumber(value);
+    if (name === "loops") Object.assign(line, readLoops(value));
+    else if (name === "born") line.bornLoops = value === "." ? [] : value.split(",").map(Number);
     else if (name === "near") line.near = value;
     else if (name === "calls") line.calls = read(value);
     else if (name === "by") line.by = read(value);
     else if (name === "as") line.bornAnchor = read(value);
     else if (name === "in") line.bornContainer = read(value);
+    else if (name === "skip") line.skip = readNumber(value);
     else if (part === "through" || part === "through=each") line.through = value === "" ? "" : "@";
     else if (name === "under") line.under = [...(line.under ?? []), parseGone(value)];
     else if (part === "retired") line.retired = true;
@@ -178,6 +192,12 @@ function parseGone(text: string): GoneLine {
     loops: readNumber(loops!),
     indexed: indexed === "each",
   };
+}
+
+function readLoops(text: string): Pick<LockLine, "loops" | "heads"> {
+  if (!/^[0-9a-f]{4}(-[0-9a-f]{4})*$/.test(text)) throw new Error(`"loops=${text}" cannot be read`);
+  const heads = text.split("-");
+  return { loops: heads.length, heads };
 }
 
 function readNumber(text: string): number {

@@ -21,6 +21,8 @@ export interface All<P> {
   readonly places: readonly P[];
   /** Which of them are paired already. */
   readonly pairs: readonly Pair<P>[];
+  /** Whether a call with the text of a line, or of a place, may have moved: there are more of them elsewhere than there were, or fewer. */
+  hasMoved(line: LockLine, place: P): boolean;
 }
 
 export interface Tiers<P> {
@@ -39,7 +41,7 @@ export interface Contents<P> {
 /** What a build may decide by itself. */
 export function certainTiers<P extends Place>(): Tiers<P> {
   return {
-    calls: [same<P>(nameAndText, nameAndText), alone<P>(nameOf, nameOf)],
+    calls: [same<P>(nameAndText, nameAndText), settled(alone<P>(nameOf, nameOf))],
     functions: (contents) => [sameName(contents), sameContents(contents)],
   };
 }
@@ -56,11 +58,15 @@ export class Matching<P extends Place> {
   private readonly lineIndex: ReadonlyMap<string, readonly LockLine[]>;
   private readonly placeIndex: ReadonlyMap<string, readonly P[]>;
   readonly contents: Contents<P>;
+  private readonly linesByText: ReadonlyMap<string, readonly LockLine[]>;
+  private readonly placesByText: ReadonlyMap<string, readonly P[]>;
 
   /** @param lines those that are not retired */
   constructor(lines: readonly LockLine[], places: readonly P[]) {
     this.lineIndex = group([...lines].sort(byOrdinal), spell);
     this.placeIndex = group([...places].sort(byOrdinal), spell);
+    this.linesByText = group(lines, nameAndText);
+    this.placesByText = group(places, nameAndText);
     this.contents = {
       ofLine: (line) => contentsOf(this.lineIndex, inside(line)),
       ofPlace: (place) => contentsOf(this.placeIndex, inside(place)),
@@ -123,7 +129,17 @@ export class Matching<P extends Place> {
       const line = this.pairs.get(place);
       return line === undefined ? [] : [[line, place]];
     });
-    for (const [line, place] of tier(left, free, { lines, places, pairs })) this.pair(line, place);
+    const hasMoved = (line: LockLine, place: P): boolean =>
+      this.isElsewhere(line.text, line, place) || this.isElsewhere(place.text, line, place);
+    for (const [line, place] of tier(left, free, { lines, places, pairs, hasMoved })) this.pair(line, place);
+  }
+
+  /** Whether there are more calls of a text outside two functions than there were, or fewer. */
+  private isElsewhere(text: string, line: LockLine, place: P): boolean {
+    const key = (of: Place): string => nameAndText({ anchor: of.anchor, text });
+    const before = (this.linesByText.get(key(line)) ?? []).filter((each) => spell(each) !== spell(line));
+    const after = (this.placesByText.get(key(place)) ?? []).filter((each) => spell(each) !== spell(place));
+    return text === line.text ? after.length > before.length : before.length > after.length;
   }
 
   /** A function that is given to a call is the function that was given to that call. */
@@ -194,6 +210,12 @@ export function alone<P extends Place>(ofLine: (line: LockLine) => string, ofPla
       ),
     );
   };
+}
+
+/** Pairs of a tier that looks at more than texts, but for those that may be no pairs since a text has moved. */
+export function settled<P extends Place>(tier: Tier<P>): Tier<P> {
+  return (lines, places, all) =>
+    tier(lines, places, all).filter(([line, place]) => line.text === place.text || !all.hasMoved(line, place));
 }
 
 /** Functions of one name, if there are as many as there were; one that holds what it held goes first. */

@@ -23,6 +23,7 @@ export interface Move {
 export interface Route {
   readonly through: ReadonlyMap<SourcePlace, "" | "@">;
   readonly under: readonly GoneLine[];
+  readonly skip: number;
   /** How many calls it is about. */
   readonly length: number;
 }
@@ -80,6 +81,7 @@ class Reconciling {
       this.matchInFunctions();
       if (known === matching.pairs.size) this.matchFunctions();
       if (known === matching.pairs.size) this.matchByRoutes();
+      if (known === matching.pairs.size) this.matchInFunctions(true);
     }
     this.routeFunctions();
     for (const place of said) {
@@ -96,9 +98,9 @@ class Reconciling {
   }
 
   /** What a person would see by what is known so far. */
-  private tiers(): Tiers<SourcePlace> {
+  private tiers(boldly = false): Tiers<SourcePlace> {
     const names = new CalledNames(this.live, this.places, this.matching.pairs);
-    return likelyTiers(names, (path, name) => this.byPath.get(path)?.mentions(name) ?? false);
+    return likelyTiers(names, (path, name) => this.byPath.get(path)?.mentions(name) ?? false, boldly);
   }
 
   /** A file that is gone, and one of which nothing is known that holds most of what that one held. */
@@ -124,8 +126,8 @@ class Reconciling {
   }
 
   /** Calls in the functions that are known by now, and in those inside them. */
-  private matchInFunctions(): void {
-    const tiers = this.tiers();
+  private matchInFunctions(boldly = false): void {
+    const tiers = this.tiers(boldly);
     for (const { path } of this.files)
       this.matching.match(module(this.movedFiles.get(path) ?? path), module(path), tiers);
     for (const [place, line] of [...this.matching.pairs])
@@ -193,9 +195,9 @@ class Reconciling {
     const met = this.commonFunction(line, place);
     if (met === undefined) return undefined;
     const [then, now] = met;
-    // A call that was there before has its own keys, and must go on making them.
-    if (now.some(({ call }) => this.isOwn(call))) return undefined;
-    const depthThen = sum(then.map(({ call }) => call.loops + (call.through === "@" ? 1 : 0))) + line.loops;
+    const skipped = skippedLegs(then, line.skip ?? 0);
+    const depthThen =
+      sum(then.map((leg) => leg.call.loops + (skipped.has(leg) && isCounted(leg) ? 1 : 0))) + line.loops;
     const depthNow = sum(now.map(({ call }) => call.loops)) + place.loops;
     const counted = countedLegs(then, now, depthNow - depthThen);
     if (counted === undefined) return undefined;
@@ -206,20 +208,25 @@ class Reconciling {
         return [leg.call, ...(leg.callback === undefined ? [] : [leg.callback])].map((each) => [each, how] as const);
       }),
     );
-    for (const [call, how] of through) if ((this.through.get(call) ?? how) !== how) return undefined;
+    for (const [call, how] of through) if ((this.howThrough(call) ?? how) !== how) return undefined;
     const under = then
-      .filter(({ call }) => call.through === undefined)
+      .filter((leg) => !skipped.has(leg))
       .map((leg): GoneLine => {
         const { text, loops } = leg.call;
         const tag = leg.callback === undefined ? leg.call.tag : `${leg.call.tag}+${leg.callback.tag}`;
         return { ...this.names.place(leg.call), tag, text, loops, indexed: counted.has(leg) };
       });
-    return { through, under: [...under, ...(line.under ?? [])], length: then.length + now.length };
+    return {
+      through,
+      under: [...under, ...(line.under ?? [])],
+      skip: (line.skip ?? 0) - skipped.size + now.length,
+      length: then.length + now.length,
+    };
   }
 
-  /** Whether a call was there before. */
-  private isOwn(call: SourcePlace): boolean {
-    return this.matching.pairs.has(call);
+  /** What is known by now of how places past a call were born. */
+  private howThrough(call: SourcePlace): LockLine["through"] {
+    return this.through.get(call) ?? this.matching.pairs.get(call)?.through;
   }
 
   /** The nearest function that both are in or reached from: the calls from there to either. */
@@ -271,6 +278,16 @@ function pairsInOrder(lines: readonly LockLine[], places: readonly SourcePlace[]
   const groupsOf = <T extends Place>(each: readonly T[]): Map<string, T[]> =>
     new Map([...group(inOrder(each), keyOf)].filter(([, same]) => isTogether(same)));
   return pairGroups(groupsOf(lines), groupsOf(places));
+}
+
+/** Those of the calls that led to a place past which it was born already. */
+function skippedLegs(legs: readonly Leg<LockLine>[], skip: number): Set<AnyLeg> {
+  const through = legs.filter(({ call }) => call.through !== undefined);
+  return new Set(skip === 0 ? [] : through.slice(-skip));
+}
+
+function isCounted({ call }: Leg<LockLine>): boolean {
+  return call.through === "@";
 }
 
 /** Library methods that call a function once for each item. */

@@ -15,6 +15,7 @@ import {
   type Pair,
   pairGroups,
   same,
+  settled,
   type Tier,
   type Tiers,
 } from "./match.js";
@@ -24,8 +25,18 @@ import type { SourcePlace } from "./source-file.js";
 /**
  * @param names what is known of functions with other names
  * @param mentions whether a file still speaks of a name
+ * @param boldly whether calls are taken for those of old although such have moved elsewhere, or come from there
  */
-export function likelyTiers(names: CalledNames, mentions: (path: string, name: string) => boolean): Tiers<SourcePlace> {
+export function likelyTiers(
+  names: CalledNames,
+  mentions: (path: string, name: string) => boolean,
+  boldly = false,
+): Tiers<SourcePlace> {
+  const tiers = tiersFor(names, mentions);
+  return boldly ? tiers : { ...tiers, calls: tiers.calls.map((tier) => settled(tier)) };
+}
+
+function tiersFor(names: CalledNames, mentions: (path: string, name: string) => boolean): Tiers<SourcePlace> {
   const nameThen = (place: SourcePlace): string => names.of(place);
   const textOf = ({ anchor, text }: LockLine): string => JSON.stringify([baseOf(anchor), text]);
   const restOf = ({ anchor, rest }: LockLine): string => JSON.stringify([baseOf(anchor), rest]);

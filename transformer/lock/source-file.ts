@@ -17,6 +17,8 @@ export interface SourcePlace extends PresentPlace {
   readonly rest: string;
   /** What a step calls, if it has another name. */
   readonly calls: string | undefined;
+  /** Fingerprints of the heads of the loops around it, outermost first. */
+  readonly heads: readonly string[];
   /** The call whose callee the function is, if it is called where it stands. */
   readonly by: string | undefined;
   /** Fingerprints of the statements before and after a call of whose result nothing is made; else empty. */
@@ -52,7 +54,7 @@ export function readSourceFile(
     return parent !== undefined && ts.isCallExpression(parent) && parent.expression === child ? parent : undefined;
   };
   const places = placesOf(path, rows, (row) => placed[row]!.own).map((place, index): SourcePlace => {
-    const { row, node, around } = placed[index]!;
+    const { row, node, around, loops } = placed[index]!;
     const isCall = ts.isCallExpression(node) || ts.isNewExpression(node);
     const name = baseOf(place.anchor);
     const callee = isCall && place.kind === "site" ? bodyOf(ts, node) : undefined;
@@ -61,6 +63,7 @@ export function readSourceFile(
       line: row[3],
       rest: isCall ? restOf(ownArguments(ts, node).map(spell), callee ?? name) : "-",
       calls: callee === name ? undefined : callee,
+      heads: loops.map((loop) => short(headOf(ts, loop).map(spell).join(" "))),
       by: isCall ? undefined : anchors.get(callOf(node)!),
       near: isCall ? around.map((text) => text.slice(0, 6) || "-").join(".") : "",
       excerpt: excerptOf(file.text.slice(node.getStart(file), node.end)),
@@ -73,8 +76,21 @@ export function readSourceFile(
 function restOf(args: readonly string[], name: string): string {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const names = new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g");
-  const digests = args.map((arg) => hash("sha256", arg.replace(names, "*")).slice(0, 4));
+  const digests = args.map((arg) => short(arg.replace(names, "*")));
   return digests.slice(0, mostArguments).join("-") || "-";
+}
+
+/** What a loop goes over: all of it but its body. */
+function headOf(ts: TypeScript, loop: ts.Node): ts.Node[] {
+  const head: ts.Node[] = [];
+  ts.forEachChild(loop, (child) => {
+    if (!ts.isStatement(child)) head.push(child);
+  });
+  return head;
+}
+
+function short(text: string): string {
+  return hash("sha256", text).slice(0, 4);
 }
 
 /** Enough to know a call by. */

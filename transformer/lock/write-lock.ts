@@ -50,9 +50,10 @@ class Writing {
   /** A line of a place that is gone, under what it was called at birth. */
   private retire(line: LockLine): LockLine {
     if (line.retired) return line;
-    const { kind, tag, text, rest, own, loops } = line;
+    const { kind, tag, text, rest, own, loops, heads } = line;
     const path = this.homeOf(line);
-    return { path, ...this.names.place(line), kind, tag, text, rest, own, loops, retired: true };
+    const kept = { kind, tag, text, rest, own, loops, ...(loops > 0 && { heads }) };
+    return { path, ...this.names.place(line), ...kept, retired: true };
   }
 
   /** What is gone with its file is told by a file that is compiled: one that led there. */
@@ -98,13 +99,18 @@ class Writing {
     const around = written.container(place.path, place.container);
     const through = this.through.get(place) ?? line.through;
     const under = route?.under ?? line.under ?? [];
+    const skip = route?.skip ?? line.skip ?? 0;
+    // Where the way has changed, it is the way that says which loops were there.
+    const loops = route === undefined ? bornLoops(line, place) : undefined;
     return {
       ...present(place),
       tag: line.tag,
       ...(born.anchor !== place.anchor && { bornAnchor: born.anchor }),
       ...(born.container !== around && { bornContainer: born.container }),
       ...(through !== undefined && { through }),
+      ...(skip > 0 && { skip }),
       ...(under.length > 0 && { under }),
+      ...(loops !== undefined && { bornLoops: loops }),
     };
   }
 
@@ -118,10 +124,33 @@ class Writing {
   }
 }
 
+/** Where the loops of a place's birth stand among those around it now; undefined if nothing has to be said of it. */
+function bornLoops(line: LockLine, { heads }: SourcePlace): readonly number[] | undefined {
+  const before = line.bornLoops ?? line.heads?.map((_, index) => index) ?? [];
+  const aligned = alignLoops(line.heads ?? [], heads);
+  const born = aligned === undefined ? before : before.map((index) => aligned[index] ?? lost);
+  const isPlain = born.length === heads.length && born.every((each, index) => each === index);
+  return isPlain ? undefined : born;
+}
+
+/** Of a loop that is gone. */
+const lost = -1;
+
+/** For each loop that was there, which one of those that are there now it is; undefined if that cannot be said. */
+function alignLoops(then: readonly string[], now: readonly string[]): number[] | undefined {
+  if (then.length === now.length) return then.map((_, index) => index);
+  const [fewer, more] = then.length < now.length ? [then, now] : [now, then];
+  const found: number[] = [];
+  for (const head of fewer) found.push(more.indexOf(head, (found.at(-1) ?? -1) + 1));
+  if (found.includes(-1)) return undefined;
+  return fewer === then ? found : then.map((_, index) => found.indexOf(index));
+}
+
 function present(place: SourcePlace): Omit<LockLine, "tag"> {
-  const { path, container, anchor, kind, text, rest, own, loops, near, calls, by } = place;
+  const { path, container, anchor, kind, text, rest, own, loops, heads, near, calls, by } = place;
   return {
     ...{ path, container, anchor, kind, text, rest, own, loops },
+    ...(loops > 0 && { heads }),
     ...(near !== "" && { near }),
     ...(calls !== undefined && { calls }),
     ...(by !== undefined && { by }),

@@ -63,6 +63,8 @@ export interface PlacedRow {
   readonly own: string;
   /** If nothing is made of its result: fingerprints of the statements before and after, empty where there is none. */
   readonly around: readonly string[];
+  /** The loops of its function around it, outermost first. */
+  readonly loops: readonly ts.Node[];
 }
 
 function planning(analysis: Analysis, force: boolean): Planning | undefined {
@@ -139,13 +141,16 @@ class Planning {
     const { call: fingerprint } = fingerprints;
     this.writeRows();
     const nodes = this.nodes();
+    const loops: ts.Node[][] = [];
+    for (const [record, index] of this.rowOf)
+      loops[index] = ("loops" in record ? record.loops : record.creation).map(({ loop }) => loop.node);
     return this.rows.map((row, index) => {
       const node = nodes[index]!;
       const isStatement = this.source.ts.isExpressionStatement(purposeOf(this.source, node));
       const around = (isStatement ? neighboursOf(this.source, node) : []).map((each) =>
         each === undefined ? "" : fingerprint(each),
       );
-      return { row, node, own: own(this.source, fingerprints, node), around };
+      return { row, node, own: own(this.source, fingerprints, node), around, loops: loops[index]! };
     });
   }
 

@@ -1,16 +1,19 @@
-/** Builds the storm's process for plain Node, with our transformer, from the library's sources. */
+/** Builds programs that tests run as processes of their own, for plain Node, with our transformer, from the library's sources. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { build, type Plugin } from "esbuild";
 import ts from "typescript";
 import { transformFile } from "../../transformer/index.js";
 
-/** @returns path of the built `child.ts`, within this package, so that its dependencies are found */
-export async function buildChild(root = process.cwd()): Promise<string> {
-  const outfile = join(root, "test/killstorm/dist/child.js");
+/**
+ * @param program path of its entry point, from the package's folder; what is transformed are files named `flow.ts` or `...-flow.ts`
+ * @returns path of the built program, within this package, so that its dependencies are found
+ */
+export async function buildChild(program = "test/killstorm/child.ts", root = process.cwd()): Promise<string> {
+  const outfile = join(root, dirname(program), "dist", basename(program, ".ts").concat(".js"));
   await build({
-    entryPoints: [join(root, "test/killstorm/child.ts")],
+    entryPoints: [join(root, program)],
     outfile,
     bundle: true,
     platform: "node",
@@ -26,7 +29,7 @@ function transformed(root: string): Plugin {
   return {
     name: "stepmark-storm",
     setup({ onLoad }) {
-      onLoad({ filter: /killstorm[\\/]flow\.ts$/ }, async ({ path }) => {
+      onLoad({ filter: /[\\/](\w+-)?flow\.ts$/ }, async ({ path }) => {
         const { outputText } = ts.transpileModule(await readFile(path, "utf8"), {
           fileName: path,
           compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },

@@ -1,0 +1,520 @@
+/** Runs in Postgres: many processes, on many machines. */
+import { randomBytes } from "node:crypto";
+import { systemClock } from "../clock.js";
+import {
+  type ErrorPlace,
+  InvalidArgumentError,
+  RunNotFoundError,
+  StaleOwnerError,
+  StepmarkError,
+  StoreError,
+} from "../errors.js";
+import type { Entry } from "../journal/entry.js";
+import { GroupCommit, type Pending } from "./group-commit.js";
+import {
+  ask,
+  loadPackage,
+  original,
+  type PostgresListeningClient,
+  type PostgresPackage,
+  type PostgresPool,
+  type PostgresSession,
+  storable,
+} from "./postgres-driver.js";
+import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
+import { PostgresListener } from "./postgres-listener.js";
+import { prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
+import {
+  type Cell,
+  entryOf,
+  messageOf,
+  type Row,
+  restoredCells,
+  runOf,
+  sealedAnswer,
+  sealedEntry,
+  sealedError,
+  sealedInput,
+  sealedOutput,
+} from "./rows.js";
+import { checkSequence } from "./sequence.js";
+import type {
+  Claim,
+  Lease,
+  ListFilter,
+  Message,
+  NewRun,
+  Owner,
+  RunChange,
+  RunRecord,
+  Store,
+  WholeRun,
+} from "./store.js";
+
+export type { PostgresClient, PostgresPool, PostgresQuery, PostgresSession } from "./postgres-driver.js";
+
+export interface PostgresOptions {
+  /** The schema that holds the tables, made when the store is first used (default `stepmark`). */
+  schema?: string;
+  /** Most connections of the pool that the store makes for an address (default 10), besides the one that listens. */
+  connections?: number;
+  /**
+   * Where the store listens for messages that other processes post: an address that leads to the server itself and not to
+   * a pooler of transactions (default: the store's own address, or the pool's). `false`: it does not listen.
+   */
+  listen?: string | false;
+}
+
+/**
+ * A store in the Postgres database at `where`: an address (`postgres://user:password@host:5432/database`) or a pool of the package
+ * `pg`, which stays the caller's to end. Nothing is connected before the store is first used. Whatever fails, connecting
+ * included, is a StoreError of the method that was called.
+ *
+ * @throws InvalidArgumentError for a schema that cannot be named so
+ */
+export function postgresStore(where: string | PostgresPool, options: PostgresOptions = {}): Store {
+  return new Postgres(where, options);
+}
+
+/** So long a connection may take to be made or to become free, in milliseconds. */
+const patience = 15_000;
+
+/** What the system is told of a connection on which nothing happens: after so many milliseconds, see whether it is alive. */
+const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
+/** A statement is tried so often when others write at the same time. */
+const mostAttempts = 10;
+
+/** Readings of one clock that were taken one after the other differ by less, in milliseconds. */
+const sameClock = 1_000;
+
+interface Append extends Pending {
+  fence: number;
+  /** Replay key of the first entry. */
+  key: string | undefined;
+  /** Number of the first entry. */
+  first: number;
+  texts: readonly string[];
+  /** JSON of what the function `change` takes. */
+  change: string | null;
+  /** The run that is woken. */
+  wakes: string | undefined;
+}
+
+interface Open {
+  pool: PostgresPool;
+  /** Undefined if it cannot listen. */
+  listening: (() => PostgresListeningClient) | undefined;
+}
+
+class Postgres implements Store {
+  readonly #where: string | PostgresPool;
+  readonly #options: PostgresOptions;
+  readonly #schema: Schema;
+  readonly #statements: ReturnType<typeof statementsOf>;
+  /** Tells this store's own messages from others', on the channel: eight characters. */
+  readonly #sender = randomBytes(4).toString("hex");
+  readonly #listeners = new Set<(id: string) => void>();
+  readonly #appends = new GroupCommit<Append>((group) => this.#commit(group));
+  #opening: Promise<Open> | undefined;
+  #opened: Open | undefined;
+  #listener: PostgresListener | undefined;
+  #closing: Promise<void> | undefined;
+  readonly #ignore = (): void => {};
+
+  constructor(where: string | PostgresPool, options: PostgresOptions) {
+    if (typeof where === "string" ? where === "" : typeof where?.connect !== "function") {
+      throw new InvalidArgumentError("`postgresStore` was given neither an address nor a pool", "Give it one of them.");
+    }
+    this.#where = where;
+    this.#options = options;
+    this.#schema = schemaOf(options.schema ?? "stepmark");
+    this.#statements = statementsOf(this.#schema);
+  }
+
+  async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
+    const { id, workflow, scheme, createdAt, inputPrint, parent } = run;
+    const parentCell = parent === undefined ? null : JSON.stringify(parent);
+    const cells = [id, workflow, scheme, createdAt, inputPrint, sealedInput(run), parentCell];
+    for (;;) {
+      const [row] = await this.#write(id, this.#statements.create, cells);
+      // None: somebody else has made it after this statement began.
+      if (row !== undefined) return { created: isTrue(row.created), run: recordOf(row) };
+    }
+  }
+
+  async restore(runs: readonly WholeRun[]): Promise<string[]> {
+    for (const { run, entries } of runs) checkSequence(run.id, entries, 0);
+    const ids = runs.map(({ run }) => run.id);
+    await this.#appends.settled(new Set(ids));
+    return this.#use(ids[0], async ({ pool }) => {
+      try {
+        await transaction(pool, async (session) => {
+          const taken = await ask(session, this.#statements.taken, [ids]);
+          if (taken.length > 0) throw new Taken(taken.map(({ id }) => id as string));
+          for (const run of runs) await this.#restore(session, run);
+        });
+        return [];
+      } catch (error) {
+        if (error instanceof Taken) return ids.filter((id) => error.ids.includes(id));
+        throw error;
+      }
+    });
+  }
+
+  async read(id: string): Promise<RunRecord | undefined> {
+    const [row] = await this.#ask(id, this.#statements.read, [id]);
+    return row && recordOf(row);
+  }
+
+  async list({ status, workflow, limit }: ListFilter): Promise<RunRecord[]> {
+    const statuses = status === undefined ? null : [status].flat();
+    const rows = await this.#ask(undefined, this.#statements.list, [statuses, workflow ?? null, limit ?? null]);
+    return rows.map(recordOf);
+  }
+
+  async ready(until: number): Promise<RunRecord[]> {
+    return (await this.#ask(undefined, this.#statements.ready, [until])).map(recordOf);
+  }
+
+  async entries(id: string, after = 0, limit?: number): Promise<Entry[]> {
+    const position = Math.min(after, Number.MAX_SAFE_INTEGER);
+    const rows = await this.#ask(id, this.#statements.entries, [id, position, limit ?? null]);
+    return rows.map(({ seq, entry }) => entryOf(id, Number(seq), entry));
+  }
+
+  async claim(
+    id: string,
+    owner: Owner,
+    isDead: (owner: Owner, leaseUntil: number) => boolean,
+    lease: Lease,
+  ): Promise<Claim> {
+    const cells = [id, JSON.stringify(owner), ...leaseCells(lease), lease.now];
+    let seen: Row | undefined;
+    for (;;) {
+      const known = [seen?.number ?? null, seen?.fence ?? null, seen?.lease_until ?? null];
+      const [row] = await this.#write(id, this.#statements.claim, [...cells, ...known]);
+      if (row === undefined) throw new RunNotFoundError(id);
+      const run = recordOf(row);
+      if (isTrue(row.taken)) return { claimed: true, run };
+      if (run.owner && !isDead(run.owner, run.leaseUntil ?? 0)) return { claimed: false, owner: run.owner };
+      // It is taken if all is as it was seen now.
+      seen = row;
+    }
+  }
+
+  async renew(fences: ReadonlyMap<string, number>, lease: Lease): Promise<string[]> {
+    this.#checkOpen(undefined);
+    const ids = [...fences.keys()];
+    if (ids.length === 0) return [];
+    await this.#appends.settled(new Set(ids));
+    const cells = [ids, [...fences.values()], ...leaseCells(lease)];
+    const held = new Set((await this.#ask(undefined, this.#statements.renew, cells)).map((row) => row.id));
+    return ids.filter((id) => !held.has(id));
+  }
+
+  append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void> {
+    return new Promise((resolve) => {
+      this.#checkOpen(id);
+      checkSequence(id, entries);
+      const texts = entries.map((entry) => sealedEntry(id, entry));
+      const at = entries.at(-1)?.endedAt ?? systemClock.now();
+      const changed = change === undefined ? null : changeText(id, change, at);
+      const size = texts.reduce((sum, { length }) => sum + length, changed?.length ?? 0);
+      const [key, first] = [entries[0]?.key, entries[0]?.seq ?? 0];
+      resolve(this.#appends.add({ id, fence, key, first, texts, change: changed, wakes: change?.wake?.run, size }));
+    });
+  }
+
+  async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
+    const { target, value, at } = message;
+    const cells = [id, target, sealedAnswer(id, message), at, once, this.#sender];
+    const [row] = await this.#write(id, this.#statements.post, cells);
+    if (row!.number === null) throw new RunNotFoundError(id);
+    const number = Number(row!.number);
+    if (number === 0) return undefined;
+    this.#tell(id);
+    return { number, target, value, at };
+  }
+
+  async inbox(id: string): Promise<Message[]> {
+    const rows = await this.#ask(id, this.#statements.inbox, [id]);
+    return rows.map(({ number, target, value, at }) =>
+      messageOf(id, { number: Number(number), target: target as string, value: value as string, at: Number(at) }),
+    );
+  }
+
+  onPost(listener: (id: string) => void): () => void {
+    // A wrapper each time: one function given twice listens twice, and stops once.
+    const own = (id: string): void => listener(id);
+    this.#listeners.add(own);
+    this.#listen();
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size === 0) void this.#stopListening();
+    };
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#write(id, this.#statements.delete, [id]);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#appends.settled();
+    await this.#stopListening();
+    await this.#opening?.catch(() => {});
+    try {
+      if (typeof this.#where === "string") await this.#opened?.pool.end();
+      else this.#opened?.pool.removeListener("error", this.#ignore);
+    } catch (cause) {
+      throw this.#failure("cannot be closed", {}, cause);
+    }
+  }
+
+  /** What is wrong with each append; undefined for those that are durable. */
+  async #commit(group: readonly Append[]): Promise<Array<StepmarkError | undefined>> {
+    const cells = [
+      group.map(({ id }) => id),
+      group.map(({ fence }) => fence),
+      group.map(({ first }) => first),
+      group.map(({ texts }) => texts.length),
+      group.flatMap(({ texts }) => texts),
+      group.map(({ change }) => change),
+      this.#sender,
+    ];
+    try {
+      const { pool } = await this.#ready();
+      const [row] = await insisting(() => ask(pool, this.#statements.append, cells));
+      const verdicts = row!.verdicts as string;
+      return group.map(({ id, first, wakes }, index) => {
+        if (verdicts[index] === "s") return new StaleOwnerError(id);
+        if (verdicts[index] === "g")
+          return new StoreError(`Entry ${first} does not follow the last one`, { runId: id });
+        if (wakes !== undefined) this.#tell(wakes);
+        return undefined;
+      });
+    } catch (cause) {
+      // One that is too large for the server is no reason to refuse the others.
+      if (group.length > 1 && isSeparable(cause)) {
+        const outcomes: Array<StepmarkError | undefined> = [];
+        for (const each of group) outcomes.push(...(await this.#commit([each])));
+        return outcomes;
+      }
+      return group.map(({ id, key }) => this.#failure("did not acknowledge the append", { runId: id, key }, cause));
+    }
+  }
+
+  /** Asks after the appends to the run that were made before. */
+  async #write(id: string, text: string, cells: readonly unknown[]): Promise<Row[]> {
+    this.#checkOpen(id);
+    await this.#appends.settled(new Set([id]));
+    return this.#ask(id, text, cells);
+  }
+
+  async #ask(id: string | undefined, text: string, cells: readonly unknown[]): Promise<Row[]> {
+    return this.#use(id, ({ pool }) => ask(pool, text, cells));
+  }
+
+  async #use<T>(id: string | undefined, work: (open: Open) => Promise<T>): Promise<T> {
+    this.#checkOpen(id);
+    try {
+      const open = await this.#ready();
+      return await insisting(() => work(open));
+    } catch (cause) {
+      throw this.#failure("failed", { runId: id }, cause);
+    }
+  }
+
+  #ready(): Promise<Open> {
+    this.#opening ??= this.#open().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #open(): Promise<Open> {
+    // A pool that has been made is kept though the schema could not be made ready.
+    this.#opened ??= await this.#connect();
+    await prepareSchema(this.#opened.pool, this.#schema);
+    this.#listen();
+    return this.#opened;
+  }
+
+  async #connect(): Promise<Open> {
+    const { listen, connections = 10 } = this.#options;
+    const settings = { fallback_application_name: "stepmark", connectionTimeoutMillis: patience, ...keepAlive };
+    const at = (address: string) => ({ ...settings, connectionString: address });
+    const where = this.#where;
+    let pool: PostgresPool;
+    let listening: Open["listening"];
+    if (typeof where === "string") {
+      const { Pool, Client } = await loadPackage();
+      // A process that only keeps connections ready may end.
+      pool = new Pool({ ...at(where), max: connections, allowExitOnIdle: true });
+      listening = () => new Client(at(listen || where));
+    } else {
+      pool = where;
+      if (typeof listen === "string") {
+        const { Client } = await loadPackage();
+        listening = () => new Client(at(listen));
+      } else {
+        // What the pool itself makes its connections of; a pool that does not tell cannot be listened on.
+        const { Client, options } = where as PostgresPool &
+          Partial<Pick<PostgresPackage, "Client">> & { options?: object };
+        if (Client && options) listening = () => new Client({ ...settings, ...whole(options), ...keepAlive });
+      }
+    }
+    // A connection that is lost while nobody uses it is made anew when somebody does.
+    pool.on("error", this.#ignore);
+    return { pool, listening: listen === false ? undefined : listening };
+  }
+
+  /** Listens for others' messages, if somebody wants to know and the store is in use. */
+  #listen(): void {
+    const connect = this.#opened?.listening;
+    if (this.#listener || this.#closing || this.#listeners.size === 0 || connect === undefined) return;
+    this.#listener = new PostgresListener({
+      channel: this.#schema.channel,
+      connect,
+      hear: (payload) => void this.#hear(payload),
+      catchUp: async (client) => {
+        for (const { id } of await ask(client, this.#statements.withMessages)) this.#tell(id as string);
+      },
+    });
+  }
+
+  async #stopListening(): Promise<void> {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.stop();
+  }
+
+  /** Who sent it, then the run's id, or its number where the id is too long. */
+  async #hear(payload: string): Promise<void> {
+    const [sender, kind, rest] = [payload.slice(0, 8), payload[8], payload.slice(9)];
+    // What was posted here has been told here.
+    if (sender === this.#sender) return;
+    if (kind === "=") this.#tell(original(rest));
+    else if (kind === "#") {
+      // A store that fails is found out by whoever needs it.
+      const rows = await this.#ask(undefined, this.#statements.idOf, [rest]).catch(() => []);
+      for (const { id } of rows) this.#tell(id as string);
+    }
+  }
+
+  /** A message has come for a run. */
+  #tell(id: string): void {
+    for (const listener of this.#listeners) queueMicrotask(() => listener(id));
+  }
+
+  async #restore(session: PostgresSession, { run, entries, inbox }: WholeRun): Promise<void> {
+    const { id } = run;
+    const [made] = await ask(session, this.#statements.restore, restoredCells(run));
+    if (made === undefined) throw new Taken([id]);
+    const { number } = made;
+    for (let from = 0; from < entries.length; from += restoredAtOnce) {
+      const some = entries.slice(from, from + restoredAtOnce);
+      const texts = some.map((entry) => sealedEntry(id, entry));
+      await ask(session, this.#statements.restoreEntries, [number, some.map(({ seq }) => seq), texts]);
+    }
+    const of = <T>(field: (message: Message) => T): T[] => inbox.map(field);
+    await ask(session, this.#statements.restoreMessages, [
+      ...[number, of((message) => message.number), of(({ target }) => target)],
+      ...[of((message) => sealedAnswer(id, message)), of(({ at }) => at)],
+    ]);
+  }
+
+  #checkOpen(runId: string | undefined): void {
+    if (this.#closing) throw new StoreError(`${this.#name} is closed`, { runId });
+  }
+
+  get #name(): string {
+    return `The Postgres store (schema ${JSON.stringify(this.#schema.name)})`;
+  }
+
+  #failure(what: string, place: ErrorPlace, cause: unknown): StepmarkError {
+    if (cause instanceof StepmarkError) return cause;
+    return new StoreError(`${this.#name} ${what}: ${faultIn(cause)}`, { ...place, cause }, cureOf(cause));
+  }
+}
+
+/** A pool hides the password from those who print its options. */
+function whole(options: object & { password?: unknown }): object {
+  return { ...options, password: options.password };
+}
+
+const restoredAtOnce = 1_000;
+
+/** Runs of these ids are there. */
+class Taken extends Error {
+  constructor(readonly ids: readonly string[]) {
+    super();
+  }
+}
+
+/** Does it again while it fails because others write at the same time. */
+async function insisting<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === mostAttempts || !isConflict(error)) throw error;
+    }
+  }
+}
+
+/**
+ * Whether the lease is by the database's clock, and its end, or how much later than now that is. The clocks of machines
+ * differ: where an app goes by its machine's, the database's is taken for all of them. A clock of the app's own is taken at its word.
+ */
+function leaseCells({ now, until }: Lease): [byDatabase: boolean, until: number] {
+  const byDatabase = Math.abs(systemClock.now() - now) < sameClock;
+  return [byDatabase, byDatabase ? until - now : until];
+}
+
+function recordOf(row: Row): RunRecord {
+  if (!isTrue(row.lease_by_database) || row.lease_until === null) return runOf(row);
+  // As this machine's clock will show it.
+  const leaseUntil = Number(row.lease_until) - Number(row.now) + systemClock.now();
+  return runOf({ ...row, lease_until: leaseUntil });
+}
+
+function isTrue(cell: Cell | undefined): boolean {
+  return cell === "t";
+}
+
+function changeText(id: string, change: RunChange, at: number): string {
+  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
+  const list = (value: string[] | null | undefined) => replaced(value, JSON.stringify);
+  return JSON.stringify({
+    status,
+    // As text: JSON has not every number that a clock may give.
+    at: String(at),
+    output: replaced(output, (text) => storable(sealedOutput(id, text))),
+    error: replaced(error, (text) => storable(sealedError(id, text))),
+    culprits: list(culprits),
+    orphans: list(orphans),
+    edited: list(edited),
+    due: replaced(due, String),
+    consume,
+    refuse,
+    release: release || undefined,
+    wake: wake && {
+      run: storable(wake.run),
+      target: storable(wake.target),
+      value: sealedAnswer(wake.run, { ...wake, value: "" }),
+      at: String(wake.at),
+    },
+  });
+}
+
+/** `undefined` leaves a column, `null` clears it. */
+function replaced<T>(value: T | null | undefined, by: (value: T) => unknown): unknown {
+  return value === undefined || value === null ? value : by(value);
+}

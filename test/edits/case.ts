@@ -1,0 +1,77 @@
+/** One edit of one flow: what it does to a run in flight, whatever there is for a lock file. */
+import type { LockLine } from "../../transformer/lock/lock-line.js";
+import { accept } from "../lock/project.js";
+import { type Judged, judge } from "./classify.js";
+import { allMarks } from "./marks.js";
+import { build, type Program } from "./program.js";
+import type { Project } from "./project.js";
+import { type Recording, record, resume } from "./run.js";
+import { compare, type Paper, type Scheme, schemes } from "./schemes.js";
+import { truthOf } from "./truth.js";
+
+/** What a build reads: no lock file; that of the code before the edit; the one that was accepted for the code after it. */
+export const modes = ["none", "old", "accepted"] as const;
+export type Mode = (typeof modes)[number];
+
+export interface Resumption extends Judged {
+  readonly mode: Mode;
+  readonly kept: number;
+}
+
+export interface Outcome {
+  readonly resumptions: readonly Resumption[];
+  readonly papers: Readonly<Record<Scheme, Paper>>;
+}
+
+/** A build and what it recorded, without and with a lock file. */
+export interface Before {
+  readonly project: Project;
+  readonly plain: { readonly program: Program; readonly run: Recording };
+  readonly locked: { readonly program: Program; readonly run: Recording };
+  readonly lines: readonly LockLine[];
+}
+
+export async function before(project: Project): Promise<Before> {
+  const { lines } = accept([], Object.fromEntries(project.files));
+  const plain = build(project, "nodes");
+  const locked = build(project, "nodes", lines);
+  return {
+    project,
+    lines,
+    plain: { program: plain, run: await record(plain) },
+    locked: { program: locked, run: await record(locked) },
+  };
+}
+
+/** @param cuts how many entries are left, of so many */
+export async function tryEdit(
+  then: Before,
+  edited: Project,
+  cuts: (entries: number) => readonly number[],
+): Promise<Outcome> {
+  const common = allMarks(then.project.files);
+  const marksNow = allMarks(edited.files);
+  for (const mark of common) if (!marksNow.has(mark)) common.delete(mark);
+  const accepted = accept(then.lines, Object.fromEntries(edited.files)).lines;
+  const fresh = build(edited, "text");
+  const freshRun = await record(fresh);
+  const resumptions: Resumption[] = [];
+  for (const mode of modes) {
+    const { run } = mode === "none" ? then.plain : then.locked;
+    const truth = truthOf(common, [run.asks, freshRun.asks]);
+    const program = mode === "none" ? fresh : build(edited, "text", mode === "old" ? then.lines : accepted);
+    for (const kept of cuts(run.entries.length)) {
+      const after = await resume(program, run.store, kept);
+      resumptions.push({ mode, kept, ...judge(run, kept, after, freshRun, truth) });
+    }
+  }
+  const { program, run } = then.plain;
+  const truth = truthOf(common, [run.asks, freshRun.asks]);
+  const papers = Object.fromEntries(
+    (Object.keys(schemes) as Scheme[]).map((scheme) => [
+      scheme,
+      compare(scheme, { program, asks: run.asks }, { program: fresh, asks: freshRun.asks }, truth),
+    ]),
+  ) as Record<Scheme, Paper>;
+  return { resumptions, papers };
+}
