@@ -19,6 +19,8 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    // They need a server: `npm run test:postgres`.
+    exclude: ["test/postgres/**"],
     testTimeout: 20_000,
     reporters: ["default", here("./test/support/closing-line.ts")],
   },

@@ -58,7 +58,7 @@ export class World {
 
   constructor(private readonly marks: MarkTable) {
     this.library = { ...stepmark };
-    for (const name of sited) this.library[name] = this.heard(name, stepmark[name] as unknown as { at: At });
+    for (const name of sited) this.library[name] = this.heard(name, this.library[name] as unknown as { at: At });
   }
 
   answer(name: string): string {

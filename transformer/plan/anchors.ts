@@ -117,7 +117,8 @@ export function ownArguments(ts: TypeScript, node: ts.CallExpression | ts.NewExp
   const [first, ...others] = node.arguments ?? [];
   if (first === undefined || others.length === 0) return node.arguments ?? [];
   const about = unwrap(ts, first);
-  const isAbout = ts.isStringLiteralLike(about) || ts.isTemplateExpression(about) || ts.isObjectLiteralExpression(about);
+  const isAbout =
+    ts.isStringLiteralLike(about) || ts.isTemplateExpression(about) || ts.isObjectLiteralExpression(about);
   return isAbout ? others : (node.arguments ?? []);
 }
 

@@ -25,7 +25,11 @@ export function fingerprintsOf(source: Source): Fingerprints {
   const spell = speller(source);
   return {
     call: (node) => digest(spell(node), 12),
-    around: (call, surroundings) => digest(spell(surroundings).replace(spell(call), () => "*"), 8),
+    around: (call, surroundings) =>
+      digest(
+        spell(surroundings).replace(spell(call), () => "*"),
+        8,
+      ),
     module: () => digest(spell(source.file), 16),
   };
 }

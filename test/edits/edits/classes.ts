@@ -12,8 +12,8 @@ export const classes = family("classes", {
       const methods = node.members.filter(ts.isMethodDeclaration);
       const names = new Set(methods.map(({ name }) => name.getText()));
       const self = fresh(editing, "self");
-      const constructor = node.members.find(ts.isConstructorDeclaration);
-      const fields = (constructor?.parameters ?? []).map(({ name }) => name.getText());
+      const made = node.members.find(ts.isConstructorDeclaration);
+      const fields = (made?.parameters ?? []).map(({ name }) => name.getText());
       const make = `function make${node.name!.text}(${fields.map((each) => `${each}: any`).join(", ")}) { return { ${fields.join(", ")} }; }`;
       const functions = methods.map((method) => {
         const parameters = [`${self}: any`, ...method.parameters.map((each) => editing.text(each))].join(", ");
