@@ -25,7 +25,8 @@ describe("the samples", () => {
       ...["A1", "A2", "A3 crash", "A3 wait", "A4", "A6", "A8 sequential", "A8 concurrent"],
       ...["B1", "B1 stall", "B2", "B3 helper", "B3 equal", "B3 cut", "B4", "B5", "B6", "B7", "B8", "B9"],
       ...["C1 0 ms", "C1 1 ms", "C1 10 ms", "C2", "C2 limit"],
-      ...["agent", "http"],
+      ...["D1", "D2", "D3", "D4", "D5", "D6", "saga", "timeline"],
+      ...["agent", "agent ai", "http"],
     ]);
   }, 120_000);
 

@@ -34,7 +34,10 @@ interface Row {
 }
 
 const rows = new Map<string, Row>();
+/** Faults. */
 const notes: string[] = [];
+/** Edits that a person would not have made. */
+const unusable: string[] = [];
 const known = new Map<Project, Promise<Before>>();
 
 for await (const each of corpus(readFlows(), {
@@ -43,7 +46,12 @@ for await (const each of corpus(readFlows(), {
   pairs: Number(values.pairs),
   only: values.only,
 }))
-  await take(each);
+  try {
+    await take(each);
+  } catch (error) {
+    // The edit of the machine has made code that does not run: that says nothing of the record.
+    unusable.push(`${each.flow} | ${each.edit} | ${each.where}: ${(error as Error).message}`);
+  }
 
 if (values.json) console.log(JSON.stringify([...rows].map(asData), undefined, 2));
 else print();
@@ -94,6 +102,7 @@ function print(): void {
   }
   console.log(line("all", total));
   for (const note of notes) console.log(note);
+  for (const each of unusable) console.log(`not usable: ${each}`);
 }
 
 function line(name: string, { cases, fates, papers }: Row): string {
