@@ -79,11 +79,11 @@ function begin(execution: Execution, call: Call, request: ChildRequest, since: n
     details: { child: id },
     look: () => execution.children.outcome(id),
   });
-  execution.children.start(request, execution.isRerun(call.key)).then(
+  execution.children.start(request, call.recorded?.again === true).then(
     () => {
       // It may wait, or be in other hands.
       execution.wake();
-      return execution.readInbox();
+      return execution.readInbox(call.key);
     },
     (error) => {
       // What the child cannot be begun for is the call's failure; that it could not be told is not.

@@ -26,7 +26,7 @@ import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
 import { conclude, type Ending, type Result } from "./ending.js";
 import { DeliveredFailures } from "./failures.js";
-import { type Taken, takeMessages } from "./inbox.js";
+import { type Taken, takeMessages, takeOutcome } from "./inbox.js";
 import { JournalWriter } from "./journal-writer.js";
 import { latest, NestedCalls } from "./nested-calls.js";
 import type { Outcome } from "./outcome.js";
@@ -374,14 +374,19 @@ export class Execution implements RunScope {
     if (this.phase !== "closed") this.save(call, { ...details, state }, then);
   }
 
-  /** Takes answers out of the run's inbox for the waits that are open. */
-  async readInbox(): Promise<void> {
+  /**
+   * Takes answers out of the run's inbox for the waits that are open.
+   *
+   * @param key of a wait whose outcome may be there without a message
+   */
+  async readInbox(key?: string): Promise<void> {
     if (!this.open || this.waits.open.size === 0) return;
     this.reading++;
     try {
       const messages = await this.options.store.inbox(this.id);
       // The inbox was read across a pause of this code: only now is it certain which waits are open.
       await takeMessages(this, messages);
+      if (key !== undefined) await takeOutcome(this, key);
     } catch (error) {
       this.broken(error);
     } finally {
@@ -391,14 +396,14 @@ export class Execution implements RunScope {
   }
 
   /** Writes what a message does to a wait. */
-  take({ call, details, outcome, message }: Taken): void {
+  take({ call, details, outcome, messages }: Taken): void {
     this.wake();
     const then = (): void => {
       if (outcome === undefined) return;
       if (outcome.state === "failed") this.unseenFailures.add(call.key);
       this.ready.push({ call, outcome });
     };
-    const used = [message.number];
+    const used = messages.map(({ number }) => number);
     this.save(call, details, then, outcome === undefined ? { refuse: used } : { consume: used });
   }
 

@@ -7,13 +7,13 @@ import type { Call } from "./call.js";
 import type { Execution } from "./execution.js";
 import type { Answer, OpenWait } from "./waiting-room.js";
 
-/** How a wait ends, or goes on: an entry, and the message that it uses up. */
+/** How a wait ends, or goes on: an entry, and the messages that it uses up. */
 export interface Taken {
   call: Call;
   details: Partial<Entry> & Pick<Entry, "state">;
   /** Encoded value that the code receives; undefined if the wait stays open. */
   outcome: { state: "done" | "failed"; value: string } | undefined;
-  message: Message;
+  messages: readonly Message[];
 }
 
 /** Takes what is in the inbox for the waits that are open, in order of arrival. */
@@ -27,9 +27,20 @@ export async function takeMessages(execution: Execution, messages: readonly Mess
     if (wait === undefined) continue;
     const answer = wait.look === undefined ? await read(message, wait) : await wait.look();
     // Something may have happened meanwhile: the wait timed out, or another reading of the inbox was faster.
-    if (answer !== undefined && execution.open && waits.find(message) === wait)
-      execution.take(taken(execution, message, wait, answer));
+    if (answer === undefined || !execution.open || waits.find(message) !== wait) continue;
+    // All that say the same are used up by one outcome.
+    const said = wait.look === undefined ? [message] : messages.filter(({ target }) => target === message.target);
+    execution.take(taken(execution, said, message.at, wait, answer));
   }
+}
+
+/** Takes an outcome that is there although no message says so: it may have been used up by an attempt that is over. */
+export async function takeOutcome(execution: Execution, key: string): Promise<void> {
+  const { waits, clock } = execution;
+  const wait = waits.open.get(key);
+  const answer = await wait?.look?.();
+  if (wait === undefined || answer === undefined || !execution.open || waits.open.get(key) !== wait) return;
+  execution.take(taken(execution, [], clock.now(), wait, answer));
 }
 
 function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {
@@ -49,15 +60,21 @@ export async function check(given: string, wait: OpenWait): Promise<Answer> {
   }
 }
 
-function taken({ waits, codec }: Execution, message: Message, wait: OpenWait, answer: Answer): Taken {
+function taken(
+  { waits, codec }: Execution,
+  messages: readonly Message[],
+  at: number,
+  wait: OpenWait,
+  answer: Answer,
+): Taken {
   const { name, call, since, details = { name } } = wait;
-  const times = { ...details, attempt: 1, startedAt: since, endedAt: message.at };
-  waits.use(message);
+  const times = { ...details, attempt: 1, startedAt: since, endedAt: at };
+  for (const message of messages) waits.use(message);
   if (!answer.ok) {
     const value = codec.encode(answer.issues);
-    return { call, details: { ...times, state: "refused", value }, outcome: undefined, message };
+    return { call, details: { ...times, state: "refused", value }, outcome: undefined, messages };
   }
   waits.close(call.key);
   const outcome = { state: answer.failed ? "failed" : "done", value: answer.value } as const;
-  return { call, details: { ...times, ...outcome }, outcome, message };
+  return { call, details: { ...times, ...outcome }, outcome, messages };
 }

@@ -7,6 +7,8 @@ export interface RecordedCall {
   key: string;
   /** The outcome to answer with; absent if none was recorded, or if a failure is to be run again. */
   outcome: Entry | undefined;
+  /** Whether a failure was recorded that is not answered with: the call is to be made again. */
+  again: boolean;
   /** The announcement of an open wait or a timer that was set. */
   open: Entry | undefined;
   /** Attempts that were announced and have no outcome. */
@@ -76,6 +78,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (call?.outcome?.state !== "failed") continue;
     if (call.within === undefined) detours.push({ key, from: call.seq, to: Number.POSITIVE_INFINITY });
     call.outcome = undefined;
+    call.again = true;
   }
   const timeline: RecordedCall[] = [];
   for (const call of calls.values()) {
@@ -146,6 +149,7 @@ export function newRecordedCall(entry: Entry): RecordedCall {
     seq,
     build: new Map(),
     outcome: undefined,
+    again: false,
     open: undefined,
     attempts: 0,
     required: false,

@@ -58,8 +58,9 @@ export class Replay {
     for (const key of this.inside.get(outer) ?? []) {
       const call = this.record.calls.get(key)!;
       if (call.outcome?.state === "done") continue;
+      const again = call.again || call.outcome !== undefined;
       // Not changed in place: it may be in line for delivery to the attempt that is over.
-      this.record.calls.set(key, { ...call, outcome: undefined });
+      this.record.calls.set(key, { ...call, outcome: undefined, again });
       this.forgetFailures(key);
     }
   }

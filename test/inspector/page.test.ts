@@ -94,8 +94,17 @@ describe.runIf(isHere)("the page", { timeout: 60_000 }, () => {
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => item(page, "invoice").getAttribute("aria-selected")).toBe("true");
     const canvas = (await page.locator("canvas").boundingBox())!;
-    // The first bar of the lane of the workflow.
-    await page.mouse.click(canvas.x + 176 + 22, canvas.y + 28 + 11);
+    // Along the lane of the workflow, until it is there.
+    const tip = page.locator(".tip").filter({ hasText: "reserve" });
+    let x = canvas.x + 176;
+    const isThere = async (): Promise<boolean> => {
+      x += 5;
+      await page.mouse.move(x, canvas.y + 28 + 11);
+      await page.waitForTimeout(20);
+      return tip.isVisible();
+    };
+    while (!(await isThere())) expect(x).toBeLessThan(canvas.x + canvas.width);
+    await page.mouse.click(x, canvas.y + 28 + 11);
     await expect.poll(() => item(page, "reserve").getAttribute("aria-selected")).toBe("true");
   });
 

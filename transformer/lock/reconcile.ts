@@ -161,8 +161,8 @@ class Reconciling {
         const score = (line: LockLine, place: SourcePlace): number => this.scoreOnRoute(line, place, most);
         const best = bestPairs(lines, places, score, 1);
         const pairs = best.length > 0 ? best : pairsInOrder(lines, places).filter((pair) => score(...pair) > 0);
-        for (const [line, place] of pairs) this.takeByRoute(line, place);
-        if (pairs.length > 0) return this.matchByRoutes();
+        const taken = pairs.filter(([line, place]) => this.takeByRoute(line, place));
+        if (taken.length > 0) return this.matchByRoutes();
       }
     }
   }
@@ -174,15 +174,17 @@ class Reconciling {
     return 1 + (line.text === place.text ? 2 : 0) + (line.own === place.own ? 1 : 0);
   }
 
-  private takeByRoute(line: LockLine, place: SourcePlace): void {
+  /** @returns whether the way is still one that fits with the others */
+  private takeByRoute(line: LockLine, place: SourcePlace): boolean {
     const route = this.route(line, place);
-    if (route === undefined) return;
+    if (route === undefined) return false;
     this.note(place, route);
     this.matching.pair(line, place);
     // What was given to the call went with it.
     this.matching.matchArguments(line, place);
     for (const [inner, then] of [...this.matching.pairs])
       if (isOwnedBy(place, inner)) this.matching.match(inside(then), inside(inner), this.tiers());
+    return true;
   }
 
   private note(place: SourcePlace, route: Route): void {
