@@ -22,6 +22,7 @@ export default defineConfig({
     // They need a server: `npm run test:postgres`.
     exclude: ["test/postgres/**"],
     testTimeout: 20_000,
+    expect: { poll: { timeout: 15_000 } },
     reporters: ["default", here("./test/support/closing-line.ts")],
   },
 });

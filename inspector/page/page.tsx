@@ -25,6 +25,8 @@ function Page(): JSX.Element {
   useEffect(() => {
     const changed = (): void => setOpen(openRun());
     addEventListener("hashchange", changed);
+    // It may have changed since the first look.
+    changed();
     api.about().then(setAbout, () => {});
     return () => removeEventListener("hashchange", changed);
   }, []);

@@ -383,10 +383,11 @@ export class Execution implements RunScope {
     if (!this.open || this.waits.open.size === 0) return;
     this.reading++;
     try {
+      const outcome = key === undefined ? undefined : await this.waits.open.get(key)?.look?.();
       const messages = await this.options.store.inbox(this.id);
       // The inbox was read across a pause of this code: only now is it certain which waits are open.
       await takeMessages(this, messages);
-      if (key !== undefined) await takeOutcome(this, key);
+      if (key !== undefined && outcome !== undefined) takeOutcome(this, key, outcome);
     } catch (error) {
       this.broken(error);
     } finally {

@@ -34,13 +34,10 @@ export async function takeMessages(execution: Execution, messages: readonly Mess
   }
 }
 
-/** Takes an outcome that is there although no message says so: it may have been used up by an attempt that is over. */
-export async function takeOutcome(execution: Execution, key: string): Promise<void> {
-  const { waits, clock } = execution;
-  const wait = waits.open.get(key);
-  const answer = await wait?.look?.();
-  if (wait === undefined || answer === undefined || !execution.open || waits.open.get(key) !== wait) return;
-  execution.take(taken(execution, [], clock.now(), wait, answer));
+/** Takes an outcome for which no message was left: an attempt that is over may have used it up. */
+export function takeOutcome(execution: Execution, key: string, outcome: Answer): void {
+  const wait = execution.waits.open.get(key);
+  if (execution.open && wait !== undefined) execution.take(taken(execution, [], execution.clock.now(), wait, outcome));
 }
 
 function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {

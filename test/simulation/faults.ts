@@ -4,6 +4,8 @@
  */
 import * as library from "stepmark";
 import { type Codec, codec } from "stepmark";
+import { ChildRuns } from "../../runtime/app/children.js";
+import { DormantRuns } from "../../runtime/app/dormant-runs.js";
 import { Execution } from "../../runtime/run/execution.js";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
 import { Replay } from "../../runtime/run/replay.js";
@@ -123,12 +125,47 @@ export const faults: readonly Fault[] = [
           },
       ),
   },
+  {
+    name: "a child is begun again by each process",
+    put: () =>
+      together(
+        ...(["start", "outcome", "isBusy"] as const).map((name) =>
+          replace(
+            ChildRuns.prototype,
+            name,
+            (method) =>
+              function (this: ChildRuns, ...args) {
+                return method.call(this, renamed(this, args[0]), ...args.slice(1));
+              },
+          ),
+        ),
+      ),
+  },
+  {
+    name: "nobody wakes a run that has left memory",
+    put: () => replace(DormantRuns.prototype, "wake", () => () => Promise.resolve()),
+  },
+  { name: "messages are delivered twice", conditions: () => ({ ...sound, consumes: false }) },
   { name: "without fence", conditions: () => ({ ...sound, fenced: false }) },
   { name: "values kept by reference", conditions: () => ({ ...sound, codec: byReference() }) },
 ];
 
 /** The functions that generated code calls through their `at`. */
-const sited = [library.step, library.waitFor, library.sleep, library.now, library.random, library.uuid];
+const { child, events, now, publish, random, sleep, step, uuid, waitFor } = library;
+const sited = [child, events, now, publish, random, sleep, step, uuid, waitFor];
+
+/** Of each app, what it adds to the ids of child runs. */
+const suffixes = new WeakMap<ChildRuns, string>();
+let apps = 0;
+
+/** An id, or a request with one, as another app would not know it. */
+function renamed(runs: ChildRuns, what: unknown): unknown {
+  if (!suffixes.has(runs)) suffixes.set(runs, `?${++apps}`);
+  const suffix = suffixes.get(runs)!;
+  return typeof what === "string"
+    ? what + suffix
+    : { ...(what as { id: string }), id: (what as { id: string }).id + suffix };
+}
 
 interface Asked {
   key: string;

@@ -99,14 +99,19 @@ function orderFaultsOf(given: readonly Given[], after: readonly Recorded[], { cr
 }
 
 /** Each body runs once, none whose outcome was recorded, and what a body has finished is recorded. */
-function bodyFaults({ bodies, before, after, status, error }: Observed, { crashes, renews }: Traits): string[] {
+function bodyFaults(
+  { bodies, before, after, status, error, storeFailed }: Observed,
+  { crashes, renews }: Traits,
+): string[] {
   const again = crashes || renews;
   const faults: string[] = [];
+  // What the store has not kept of a child run is done again when its parent takes it up again.
+  const attempts = ({ attempt, pass }: BodyNote): string =>
+    `attempt ${attempt}${storeFailed ? ` of pass ${pass}` : ""}`;
   // What failed in a step's body starts over in the next attempt of that step.
   const once = bodies.filter(({ failed }) => !failed || !again);
-  for (const name of repeated(once.map(({ key, attempt }) => `${key} (attempt ${attempt})`)))
-    faults.push(`${name} ran twice`);
-  for (const name of repeated(once.filter(hasLabel).map(({ label, attempt }) => `${label} (attempt ${attempt})`)))
+  for (const name of repeated(once.map((note) => `${note.key} (${attempts(note)})`))) faults.push(`${name} ran twice`);
+  for (const name of repeated(once.filter(hasLabel).map((note) => `${note.label} (${attempts(note)})`)))
     faults.push(`the body of ${name} ran twice`);
   const recorded = outcomes(before).filter(({ state }) => state === "done" || !again);
   const keys = new Set(recorded.map(({ key }) => key));

@@ -89,6 +89,8 @@ export interface Observed {
   children: Observed[];
   time: number;
   appends: number;
+  /** Whether an append has failed. */
+  storeFailed: boolean;
 }
 
 /** Far beyond what a program sleeps, so that these limits are met only when nothing else can happen. */
@@ -125,6 +127,7 @@ export async function live(life: Life): Promise<Observed> {
     wrong: track === tracks[0] ? [...living.wrong, ...living.store.wrong, ...living.world.wrong] : [],
     time: living.scheduler.now(),
     appends: living.store.appends,
+    storeFailed: living.store.appends >= (life.plan.failAt ?? Number.POSITIVE_INFINITY),
     children: [],
   });
   const observed = await Promise.all(living.tracks.map(observe));

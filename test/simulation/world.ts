@@ -5,6 +5,7 @@
 
 import pLimit from "p-limit";
 import { stepContext } from "stepmark";
+import type { Execution } from "../../runtime/run/execution.js";
 import { currentScope } from "../../runtime/scope/place.js";
 import { Emitter, limiter, retry, scatter, sequence } from "../support/unseen.js";
 import { childInput } from "./print.js";
@@ -21,6 +22,8 @@ export interface BodyNote {
   failed: boolean;
   /** Whether it may have taken longer than it had. */
   timed: boolean;
+  /** How often the run's code had begun by then in this process. */
+  pass: number;
 }
 
 /** What a call was given, in the order in which code saw it. */
@@ -57,6 +60,8 @@ export class World {
   readonly wrong: string[] = [];
   /** How often each run's code has begun, by its input. */
   private readonly passes = new Map<string, number>();
+  /** The same by the run's id. */
+  private readonly passesOfRuns = new Map<string, number>();
   /** The last message of each stream in each pass: what number it has in the stream and in the inbox. */
   private readonly last = new Map<string, { index: number; number: number }>();
 
@@ -114,7 +119,9 @@ export class World {
 
   /** To be called by a workflow when its code begins. */
   private readonly starts = (input: string): void => {
-    this.passes.set(input, (this.passes.get(input) ?? 0) + 1);
+    const pass = (this.passes.get(input) ?? 0) + 1;
+    this.passes.set(input, pass);
+    this.passesOfRuns.set((currentScope()!.run as Execution).id, pass);
   };
 
   private passOf(label: string): number {
@@ -139,7 +146,8 @@ export class World {
 
   private readonly begin = (label: string | undefined): BodyNote => {
     const { runId, key, attempt } = stepContext();
-    const note = { label, runId, key, attempt, ended: false, failed: false, timed: false };
+    const pass = this.passesOfRuns.get(runId) ?? 0;
+    const note = { label, runId, key, attempt, ended: false, failed: false, timed: false, pass };
     this.bodies.push(note);
     return note;
   };
