@@ -125,7 +125,7 @@ function runIdOf(scope: Scope | undefined): string | undefined {
 }
 
 function siteRecord(module: ModuleTable, place: Place): SiteRecord {
-  return {
+  place.record ??= {
     module: module.path,
     moduleText: module.text,
     container: place.container,
@@ -135,6 +135,7 @@ function siteRecord(module: ModuleTable, place: Place): SiteRecord {
     ...(place.own !== undefined && { own: place.own }),
     ...(place.tag !== undefined && { tag: place.tag }),
   };
+  return place.record;
 }
 
 /**

@@ -52,7 +52,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
   const { execution, key, chain, within, entry, record, site } = identity;
   const captured = capturedValues(captures, execution);
-  const context = new AsyncResource("StepmarkStep");
+  const context = execution.answers(key) ? undefined : new AsyncResource("StepmarkStep");
   const request = { fn, args, context, site, retry: retryPolicy(options), timeout: limit(options) };
   return execution.ask({
     kind: "step",

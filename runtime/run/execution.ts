@@ -253,6 +253,11 @@ export class Execution implements RunScope {
     this.present.setRoot(module, place);
   }
 
+  /** Whether the record holds the outcome of a call, so that nothing of it will be done live. */
+  answers(key: string): boolean {
+    return this.replay.find(key)?.outcome !== undefined;
+  }
+
   /** Takes a call: its promise settles when its outcome has its turn, or never, if the run ends before. */
   ask(request: CallRequest): Promise<unknown> {
     const recorded = this.replay.find(request.key);
@@ -424,13 +429,15 @@ export class Execution implements RunScope {
   private schedule(): void {
     if (this.scheduled || this.phase === "closed") return;
     this.scheduled = true;
-    outsideRuns(() =>
-      setImmediate(() => {
-        this.scheduled = false;
-        this.turn();
-      }),
-    );
+    outsideRuns(this.setTurn);
   }
+
+  private readonly setTurn = (): unknown => setImmediate(this.takeTurn);
+
+  private readonly takeTurn = (): void => {
+    this.scheduled = false;
+    this.turn();
+  };
 
   private turn(): void {
     if (this.phase === "closed") return;
@@ -587,6 +594,7 @@ export class Execution implements RunScope {
 
   /** Ends the run if there are calls that cannot have their records any more, or may have those of others. */
   private refusesFor(calls: readonly RecordedCall[]): boolean {
+    if (calls.length === 0) return false;
     const retired = this.code.retired(calls);
     const uncertain = retired.length === 0 ? this.code.uncertain(calls) : [];
     if (retired.length > 0) this.fatal(retiredSites(this.id, retired));

@@ -20,7 +20,7 @@ export interface JournalWriterOptions {
 }
 
 export class JournalWriter {
-  /** Writes that are not acknowledged yet. */
+  /** Writes that are not acknowledged yet, or failed. */
   pending = 0;
   private nextSeq: number;
   /** Whether the journal says by whom it goes on. */
@@ -68,8 +68,10 @@ export class JournalWriter {
     const numbered: Entry = { seq: this.nextSeq++, ...entry };
     if (!this.signed) numbered.process = processName();
     this.signed = true;
-    this.pending++;
-    const durable = Promise.all([this.last, this.write([numbered], change)]).then(() => {
+    const { last } = this;
+    const isNext = this.pending++ === 0;
+    const written = this.write([numbered], change);
+    const durable = (isNext ? written : Promise.all([last, written])).then(() => {
       this.pending--;
       return numbered;
     });

@@ -24,8 +24,8 @@ export interface RetryPolicy {
 export interface BodyRequest {
   fn: (...args: unknown[]) => unknown;
   args: unknown[];
-  /** The async context of the call. */
-  context: AsyncResource;
+  /** The async context of the call; not needed if that is answered by the record. */
+  context: AsyncResource | undefined;
   /** Where the step's call stands. */
   site: Site | null;
   retry: RetryPolicy | undefined;
@@ -93,18 +93,19 @@ function attempt(execution: Execution, call: Call, request: Live, number: number
 function run(execution: Execution, call: Call, request: Live, number: number): void {
   const trace = request.trace?.attempt(number);
   const startedAt = execution.clock.now();
-  const abort = new AbortController();
+  // Few bodies look at their signal, and signals cost more than the rest of a small step.
+  let timedOut: AbortController | undefined;
   let signal: AbortSignal | undefined;
   const context: StepContext = {
     runId: execution.id,
     key: call.key,
     attempt: number,
-    // Few bodies ask for these, and they cost more than the rest of a small step.
     get idempotencyKey() {
       return idempotencyKey(execution.id, call.key);
     },
     get signal() {
-      signal ??= AbortSignal.any([execution.abort.signal, abort.signal]);
+      timedOut ??= new AbortController();
+      signal ??= AbortSignal.any([execution.abort.signal, timedOut.signal]);
       return signal;
     },
   };
@@ -160,14 +161,15 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
             key: call.key,
             at: placeOf(call.site),
           });
-          abort.abort(error);
+          timedOut ??= new AbortController();
+          timedOut.abort(error);
           fail(error);
         });
   let result: unknown;
   try {
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
     const begin = (): unknown => inMark(body, () => request.fn(...request.args));
-    result = request.context.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
+    result = request.context!.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
     // A promise-like object of somebody else may do as it likes when it is asked.
     if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
     // The value is encoded as the body's promise settles, before other code can change it. A promise may have a `then`

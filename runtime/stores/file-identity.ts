@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 export type FileIdentity = string | undefined;
 
 export function identityOf(path: string): FileIdentity {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
 }
 
