@@ -109,6 +109,11 @@ const runs: readonly CommandEntry[] = [
     load: async () => (await import("./commands/import.js")).importCommand,
   },
   {
+    name: "prune",
+    summary: "deletes runs that ended long ago, or archives them",
+    load: async () => (await import("./commands/prune.js")).pruneCommand,
+  },
+  {
     name: "replay",
     summary: "tries a build on recorded runs, without running anything",
     load: async () => (await import("./commands/replay.js")).replay,

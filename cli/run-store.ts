@@ -1,5 +1,8 @@
 /** The store that a command is told to use. */
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { blobDirectory } from "../runtime/blobs/directory.js";
+import { storeWithBlobs } from "../runtime/blobs/store-with-blobs.js";
 import { postgresStore } from "../runtime/stores/postgres.js";
 import { sqliteStore } from "../runtime/stores/sqlite.js";
 import type { Store } from "../runtime/stores/store.js";
@@ -18,9 +21,15 @@ export const storeOption = {
   },
 } as const;
 
-/** @param where a file, or the address of a Postgres database */
+/**
+ * The store with the blobs that lie beside it, if any do.
+ *
+ * @param where a file, or the address of a Postgres database
+ */
 export function openStore(where: string): Store {
-  return isAddress(where) ? postgresStore(where) : sqliteStore(where);
+  const store = isAddress(where) ? postgresStore(where) : sqliteStore(where);
+  const blobs = join(dirname(isAddress(where) ? defaultStore : where), "blobs");
+  return storeWithBlobs(store, existsSync(blobs) ? { place: blobDirectory(blobs) } : undefined);
 }
 
 /** @throws UsageError for a file that is not there: opening it would make an empty one */

@@ -379,6 +379,17 @@ export class StoreError extends StepmarkError {
   }
 }
 
+/** A large value is not to be had from where it was put, or is not what was put there. */
+export class BlobError extends StepmarkError {
+  constructor(
+    what: string,
+    place: ErrorPlace,
+    cure = "Nothing was changed: put the blob back from a backup of its place, then `resume` the run.",
+  ) {
+    super("BLOB", what, cure, place);
+  }
+}
+
 /** The run waits for something that can no longer happen. */
 export class StalledError extends StepmarkError {
   constructor(what: string, place: ErrorPlace) {

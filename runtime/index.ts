@@ -2,6 +2,7 @@
 import "./scope/generated-code.js";
 
 export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType } from "./app/events.js";
+export type { EndedStatus, PruneOptions } from "./app/prune.js";
 export { Run } from "./app/run.js";
 export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {
@@ -12,6 +13,8 @@ export {
   Stepmark,
   type StepmarkOptions,
 } from "./app/stepmark.js";
+export type { BlobOptions, BlobPlace } from "./blobs/blob-place.js";
+export { blobDirectory } from "./blobs/directory.js";
 export { type Changed, changed } from "./calls/changed.js";
 export { type Child, type ChildOptions, child } from "./calls/child.js";
 export type { Duration } from "./calls/duration.js";

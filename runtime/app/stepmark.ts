@@ -1,5 +1,7 @@
 /** `Stepmark`: an application's door to its runs. */
 import { randomUUID } from "node:crypto";
+import type { BlobOptions } from "../blobs/blob-place.js";
+import { storeWithBlobs } from "../blobs/store-with-blobs.js";
 import { type Duration, milliseconds } from "../calls/duration.js";
 import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
@@ -25,6 +27,7 @@ import type { ExportText } from "../transfer/read-export.js";
 import { Answers } from "./answers.js";
 import { Driver } from "./driver.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import { type PruneOptions, prune } from "./prune.js";
 import { Run } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { wakeRuns } from "./wake.js";
@@ -36,6 +39,8 @@ export interface StepmarkOptions {
   workflows?: readonly AnyWorkflow[];
   clock?: Clock;
   codec?: Codec;
+  /** Where values go that are too large for the store, for instance `{ place: blobDirectory() }`; by default nowhere. */
+  blobs?: BlobOptions;
   /**
    * How long a replay of unchanged code may take to ask for what the record holds, before that counts as a
    * divergence (default 1 s). Raise it for workflows that wait for raw I/O outside steps.
@@ -119,7 +124,7 @@ export class Stepmark {
       drain: milliseconds(options.drain ?? 10_000, "`drain`"),
       idle: milliseconds(options.idle ?? 300_000, "`idle`"),
     };
-    this.store = isolated(store ?? sqliteStore("./.stepmark/runs.db"));
+    this.store = storeWithBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")), options.blobs);
     this.ownsStore = store === undefined;
     this.clock = isolated(clock);
     this.codec = isolated(codec);
@@ -304,6 +309,18 @@ export class Stepmark {
   async importFlat<I>(history: FlatHistory<I>): Promise<void> {
     const { store, codec, clock } = this;
     await importFlat(history as FlatHistory, { store, codec, clock, grace: this.grace });
+  }
+
+  /**
+   * Deletes runs that ended long ago, with their journals and blobs.
+   *
+   * @returns the ids of those that are gone (with `dryRun`: that would be)
+   * @throws InvalidArgumentError, StoreError, what `archive` throws
+   */
+  async prune(options: PruneOptions): Promise<string[]> {
+    const deleted: string[] = [];
+    for await (const ids of prune(this.store, this.clock.now(), options)) deleted.push(...ids);
+    return deleted;
   }
 
   /** Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. */

@@ -124,8 +124,20 @@ function runIdOf(scope: Scope | undefined): string | undefined {
   return (scope?.run as Execution | undefined)?.id;
 }
 
+/** What entries say of places. */
+const records = new WeakMap<Place, SiteRecord>();
+
 function siteRecord(module: ModuleTable, place: Place): SiteRecord {
-  place.record ??= {
+  let record = records.get(place);
+  if (record === undefined) {
+    record = newSiteRecord(module, place);
+    records.set(place, record);
+  }
+  return record;
+}
+
+function newSiteRecord(module: ModuleTable, place: Place): SiteRecord {
+  return {
     module: module.path,
     moduleText: module.text,
     container: place.container,
@@ -135,7 +147,6 @@ function siteRecord(module: ModuleTable, place: Place): SiteRecord {
     ...(place.own !== undefined && { own: place.own }),
     ...(place.tag !== undefined && { tag: place.tag }),
   };
-  return place.record;
 }
 
 /**

@@ -2,7 +2,6 @@
  * A transformed module's site table, read once when the module is first used. That may be in the midst of the module's
  * code, which may have replaced the array iterator, so nothing here iterates.
  */
-import type { SiteRecord } from "../journal/entry.js";
 import { escapePart } from "./key.js";
 import { type Row, type RowDetails, RowKind } from "./site-table.js";
 
@@ -33,8 +32,6 @@ export interface Place {
   through: RowDetails["through"];
   skip: number;
   under: readonly GoneCall[];
-  /** What entries say of the place; made when it is first asked for. */
-  record: SiteRecord | undefined;
 }
 
 /** A call that a place was under before an edit; see `RowDetails`. */
@@ -82,7 +79,6 @@ export function readTable(
       through: details?.through,
       skip: details?.skip ?? 0,
       under: nothing,
-      record: undefined,
     };
   });
   rows.forEach(({ 7: details }, index) => {

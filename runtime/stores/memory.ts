@@ -103,15 +103,15 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return structuredClone(runs.get(id)?.run);
     },
 
-    async list({ status, workflow, limit }: ListFilter): Promise<RunRecord[]> {
+    async list({ status, workflow, unchangedSince, skip = 0, limit }: ListFilter): Promise<RunRecord[]> {
       const wanted = status === undefined ? undefined : new Set<StoredStatus>([status].flat());
-      return [...runs.values()]
+      const found = [...runs.values()]
         .map(({ run }) => run)
         .filter((run) => (wanted?.has(run.status) ?? true) && (workflow === undefined || run.workflow === workflow))
-        .reverse()
-        .sort((a, b) => b.createdAt - a.createdAt)
-        .slice(0, limit)
-        .map((run) => structuredClone(run));
+        .filter(({ updatedAt }) => unchangedSince === undefined || updatedAt < unchangedSince)
+        .sort((a, b) => a.createdAt - b.createdAt);
+      if (unchangedSince === undefined) found.reverse();
+      return found.slice(skip, limit && skip + limit).map((run) => structuredClone(run));
     },
 
     async ready(until: number): Promise<RunRecord[]> {
@@ -188,8 +188,10 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return () => listeners.delete(own);
     },
 
-    async delete(id: string): Promise<void> {
-      runs.delete(id);
+    async delete(id: string, updatedAt?: number): Promise<boolean> {
+      const run = runs.get(id)?.run;
+      if (updatedAt !== undefined && (run?.updatedAt !== updatedAt || run.owner !== undefined)) return false;
+      return runs.delete(id);
     },
 
     /** Nothing to release; the runs stay, for whoever holds this store. */

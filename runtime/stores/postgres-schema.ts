@@ -338,7 +338,12 @@ export function statementsOf({ quoted: s }: Schema) {
     list: `
       SELECT ${run} FROM ${s}.runs
       WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
-      ORDER BY created_at DESC, number DESC LIMIT $3::bigint`,
+      ORDER BY created_at DESC, number DESC LIMIT $3::bigint OFFSET $4::bigint`,
+    listOld: `
+      SELECT ${run} FROM ${s}.runs
+      WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
+        AND updated_at < $5::double precision
+      ORDER BY created_at, number LIMIT $3::bigint OFFSET $4::bigint`,
     ready: `
       SELECT ${run} FROM ${s}.runs WHERE status = 'waiting' AND number IN
         (SELECT number FROM ${s}.runs WHERE due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
@@ -368,6 +373,9 @@ export function statementsOf({ quoted: s }: Schema) {
       SELECT number, target, value, at FROM ${s}.inbox
       WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND used = 0 ORDER BY number`,
     withMessages: `SELECT id FROM ${s}.runs WHERE number IN (SELECT run FROM ${s}.inbox WHERE used = 0) ORDER BY number`,
-    delete: `DELETE FROM ${s}.runs WHERE id = $1`,
+    delete: `
+      DELETE FROM ${s}.runs
+      WHERE id = $1 AND ($2::double precision IS NULL OR (updated_at = $2::double precision AND owner IS NULL))
+      RETURNING id`,
   };
 }

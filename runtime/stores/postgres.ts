@@ -167,9 +167,13 @@ class Postgres implements Store {
     return row && recordOf(row);
   }
 
-  async list({ status, workflow, limit }: ListFilter): Promise<RunRecord[]> {
+  async list({ status, workflow, unchangedSince, skip, limit }: ListFilter): Promise<RunRecord[]> {
     const statuses = status === undefined ? null : [status].flat();
-    const rows = await this.#ask(undefined, this.#statements.list, [statuses, workflow ?? null, limit ?? null]);
+    const cells = [statuses, workflow ?? null, limit ?? null, skip ?? 0];
+    const { list, listOld } = this.#statements;
+    const rows = await (unchangedSince === undefined
+      ? this.#ask(undefined, list, cells)
+      : this.#ask(undefined, listOld, [...cells, unchangedSince]));
     return rows.map(recordOf);
   }
 
@@ -255,8 +259,8 @@ class Postgres implements Store {
     };
   }
 
-  async delete(id: string): Promise<void> {
-    await this.#write(id, this.#statements.delete, [id]);
+  async delete(id: string, updatedAt?: number): Promise<boolean> {
+    return (await this.#write(id, this.#statements.delete, [id, updatedAt ?? null])).length > 0;
   }
 
   close(): Promise<void> {

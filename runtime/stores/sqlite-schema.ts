@@ -200,6 +200,9 @@ export function prepareStatements(connection: Connection) {
       `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
        WHERE id = ? AND used = 0 ORDER BY inbox.number`,
     ),
+    deletable: connection.prepare(
+      "SELECT number FROM runs WHERE id = ? AND (? IS NULL OR (updated_at = ? AND owner IS NULL))",
+    ),
     deleteEntries: connection.prepare("DELETE FROM entries WHERE place BETWEEN (? << 32) AND (? << 32) + 0xFFFFFFFF"),
     delete: connection.prepare("DELETE FROM runs WHERE number = ?"),
   } satisfies Record<string, Statement>;

@@ -132,9 +132,13 @@ class Sqlite implements Store {
   async list(filter: ListFilter): Promise<RunRecord[]> {
     return this.#use(undefined, (open) => {
       const statuses = filter.status === undefined ? undefined : [filter.status].flat();
-      const values: Value[] = [...(statuses ?? []), ...(filter.workflow === undefined ? [] : [filter.workflow])];
-      const statement = listStatement(open, statuses?.length, filter.workflow !== undefined);
-      return statement.all(...values, filter.limit ?? -1).map((row) => runOf(row as Row));
+      const { workflow, unchangedSince, limit = -1, skip = 0 } = filter;
+      const values: Value[] = [
+        ...(statuses ?? []),
+        ...[workflow, unchangedSince].filter((value) => value !== undefined),
+      ];
+      const statement = listStatement(open, filter, statuses?.length);
+      return statement.all(...values, limit, skip).map((row) => runOf(row as Row));
     });
   }
 
@@ -218,12 +222,14 @@ class Sqlite implements Store {
     return () => this.#listeners.delete(own);
   }
 
-  async delete(id: string): Promise<void> {
+  async delete(id: string, updatedAt?: number): Promise<boolean> {
+    const seen = updatedAt ?? null;
     return this.#write(id, ({ statements }) => {
-      const run = statements.number.get(id) as { number: number } | undefined;
-      if (!run) return;
+      const run = statements.deletable.get(id, seen, seen) as { number: number } | undefined;
+      if (!run) return false;
       statements.deleteEntries.run(run.number, run.number);
       statements.delete.run(run.number);
+      return true;
     });
   }
 
@@ -451,13 +457,19 @@ function replaced<T extends string | number>(value: T | null | undefined): [repl
   return [value === undefined ? 0 : 1, value ?? null];
 }
 
-function listStatement({ connection, lists }: Open, statuses: number | undefined, byWorkflow: boolean): Statement {
+function listStatement(
+  { connection, lists }: Open,
+  { workflow, unchangedSince }: ListFilter,
+  statuses: number | undefined,
+): Statement {
   const conditions = [
     ...(statuses === undefined ? [] : [`status IN (${Array(statuses).fill("?").join(", ")})`]),
-    ...(byWorkflow ? ["workflow = ?"] : []),
+    ...(workflow === undefined ? [] : ["workflow = ?"]),
+    ...(unchangedSince === undefined ? [] : ["updated_at < ?"]),
   ];
   const where = conditions.length ? `WHERE ${conditions.join(" AND ")}` : "";
-  const sql = `SELECT * FROM runs ${where} ORDER BY created_at DESC, number DESC LIMIT ?`;
+  const order = unchangedSince === undefined ? "DESC" : "ASC";
+  const sql = `SELECT * FROM runs ${where} ORDER BY created_at ${order}, number ${order} LIMIT ? OFFSET ?`;
   let statement = lists.get(sql);
   if (!statement) {
     statement = connection.prepare(sql);

@@ -103,6 +103,10 @@ export interface Message {
 export interface ListFilter {
   status?: StoredStatus | StoredStatus[];
   workflow?: string;
+  /** Only runs that have not changed since that time, in milliseconds since the epoch; then the oldest come first. */
+  unchangedSince?: number;
+  /** Leaves out so many of the first. */
+  skip?: number;
   /** At most this many, newest first. */
   limit?: number;
 }
@@ -135,7 +139,7 @@ export interface Store {
   /**
    * Appends entries and changes the run's record in one transaction. Rejects with StaleOwnerError, and without
    * effect, if `fence` is not the run's current one or the run has no owner. Appends made in one tick may be
-   * committed together; they take effect in call order.
+   * committed together; those to one run take effect in call order.
    */
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void>;
   /**
@@ -149,8 +153,13 @@ export interface Store {
   inbox(id: string): Promise<Message[]>;
   /** Calls `listener` with a run's id after a message was put into its inbox through this very store object; returns the way to stop. */
   onPost(listener: (id: string) => void): () => void;
-  /** Removes the run with its journal and inbox. */
-  delete(id: string): Promise<void>;
+  /**
+   * Removes the run with its journal and inbox.
+   *
+   * @param updatedAt only if the run was last changed at that time, and nobody owns it
+   * @returns whether it was there, and removed
+   */
+  delete(id: string, updatedAt?: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,15 @@
 /** `stepmark export`, `import` and `replay`, run as the program that npm installs, over builds of one application. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -120,6 +129,28 @@ describe("stepmark export and import", () => {
     expect(stepmark("import", "bare.jsonl", "--store", "bare.db").stderr).toContain("[VALUES_LEFT_OUT]");
     const replayed = stepmark("replay", "bare.jsonl", "--workflows", "v1/flows.js");
     expect(replayed).toMatchObject({ status: 1, stdout: expect.stringContaining("cannot be replayed") });
+  });
+
+  it("prune: what is archived comes back as it was, with its large values", () => {
+    const store = ["--store", "pruned/runs.db"];
+    stepmark("import", "runs.jsonl", ...store);
+    mkdirSync(path.join(folder, "pruned/blobs"));
+    app("v1", "finish", "two", "pruned/runs.db");
+    expect(stepmark("prune", ...store).status).toBe(2);
+    expect(stepmark("prune", "--older-than", "1h", ...store)).toMatchObject({ status: 0, stdout: "" });
+    const wanted = ["prune", "--older-than", "0s", ...store];
+    expect(stepmark(...wanted, "--dry-run")).toMatchObject({
+      stdout: "two\ndone\n",
+      stderr: "2 runs would be deleted.\n",
+    });
+    const before = stepmark("export", "two", "done", ...store).stdout;
+    expect(stepmark(...wanted, "--archive", "old-runs")).toMatchObject({ status: 0, stdout: "two\ndone\n" });
+    expect(stepmark("export", ...store).stdout).not.toContain('"id":"two"');
+    const [archived] = readdirSync(path.join(folder, "old-runs"));
+    expect(read(`old-runs/${archived}`)).toBe(before);
+    expect(stepmark("import", `old-runs/${archived}`, ...store).status).toBe(0);
+    expect(stepmark("export", "two", "done", ...store).stdout).toBe(before);
+    rmSync(path.join(folder, "bodies.txt"));
   });
 
   it("take over a flat history if it leaves no doubt", () => {

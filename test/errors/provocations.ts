@@ -498,6 +498,19 @@ export const provocations: Provocation[] = [
     message: `The database /data/runs.db failed: file is not a database. Give the path of a file of stepmark's own, or restore the file from a backup. What was being written does not count as done: \`resume\` the run after that. [STORE]`,
   },
   {
+    code: "BLOB",
+    when: "a large value is gone from where it was put",
+    provoke: async () => {
+      const place = { put: async () => {}, get: async () => undefined, remove: async () => {} };
+      const app = new Stepmark({ store: memoryStore(), blobs: { place, above: 10 } });
+      const long = workflow("long", async (input: string) => input.length);
+      await errorOf(() => app.start(long, "a long text", { id }));
+      return errorOf(() => app.resume(id));
+    },
+    message:
+      'A value of 15 bytes (SHA-256 72f58bb20368fd8a931617818a283d56e36447ff145ce692504821419345a92d) is not in its place (run "run"). Nothing was changed: put the blob back from a backup of its place, then `resume` the run. [BLOB]',
+  },
+  {
     code: "STALLED",
     when: "the workflow waits for a promise that nothing settles",
     provoke: async () => {
