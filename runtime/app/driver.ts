@@ -60,6 +60,8 @@ export interface DriveOptions {
 
 export class Driver {
   readonly ownership: Ownership;
+  /** How often the store has failed under a run that this app drives. */
+  interruptions = 0;
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
   /** Runs that are being claimed. */
@@ -276,6 +278,7 @@ export class Driver {
     void execution.ended.then((ending) => {
       trace?.end(ending.status, "error" in ending ? ending.error : undefined);
       if (ending.status !== "left" || !isA(ending.error, StoreError)) return;
+      this.interruptions++;
       this.ownership.leave(id, active.fence);
       this.leaveParent(run, ending.error);
     });

@@ -329,6 +329,7 @@ export class Stepmark {
         const active = this.driver.activeRun(id);
         return active ? active.execution.readInbox() : this.driver.drive(id, {});
       },
+      interruptions: () => this.driver.interruptions,
       onError,
     });
   }
