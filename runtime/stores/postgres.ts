@@ -63,6 +63,11 @@ export interface PostgresOptions {
    * a pooler of transactions (default: the store's own address, or the pool's). `false`: it does not listen.
    */
   listen?: string | false;
+  /**
+   * So long a statement may go without an answer, in milliseconds (default 60,000), before its connection counts as lost: a network
+   * that swallows everything tells nobody. For an address; a pool has its own `query_timeout`.
+   */
+  timeout?: number;
 }
 
 /**
@@ -78,6 +83,9 @@ export function postgresStore(where: string | PostgresPool, options: PostgresOpt
 
 /** So long a connection may take to be made or to become free, in milliseconds. */
 const patience = 15_000;
+
+/** The default of `timeout`. */
+const mostPatience = 60_000;
 
 /** What the system is told of a connection on which nothing happens: after so many milliseconds, see whether it is alive. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
@@ -347,8 +355,13 @@ class Postgres implements Store {
   }
 
   async #connect(): Promise<Open> {
-    const { listen, connections = 10 } = this.#options;
-    const settings = { fallback_application_name: "stepmark", connectionTimeoutMillis: patience, ...keepAlive };
+    const { listen, connections = 10, timeout = mostPatience } = this.#options;
+    const settings = {
+      fallback_application_name: "stepmark",
+      connectionTimeoutMillis: Math.min(patience, timeout),
+      query_timeout: timeout,
+      ...keepAlive,
+    };
     const at = (address: string) => ({ ...settings, connectionString: address });
     const where = this.#where;
     let pool: PostgresPool;
