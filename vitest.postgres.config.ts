@@ -43,5 +43,6 @@ export default {
     ],
     testNamePattern: new RegExp(`^(?!${leftOut.join("|").replaceAll("^", "")})`),
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 };

@@ -3,6 +3,7 @@
  * does not count, nothing is written twice, nobody who lost a run writes to it, and nothing that was seen complete runs again.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
 import { Stepmark, type Store, step, workflow } from "stepmark";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { StaleOwnerError, StepmarkError, StoreError } from "../../runtime/errors.js";
@@ -60,6 +61,7 @@ const until = async (condition: () => Promise<boolean>): Promise<void> => {
 
 describe("a network that is cut", () => {
   let network: Network;
+  let schema: string;
   let near: Store;
   /** By a way of its own. */
   let far: Store;
@@ -71,7 +73,7 @@ describe("a network that is cut", () => {
   };
   beforeEach(async () => {
     network = await startNetwork(url);
-    const schema = newSchema();
+    schema = newSchema();
     near = postgresStore(network.url, { schema });
     far = postgresStore(url, { schema });
   });
@@ -164,6 +166,29 @@ describe("a network that is cut", () => {
     expect(journal.map(({ key }) => key)).toEqual(["flow/step", "flow/step@1", "flow/step@2", "flow/step@3"]);
     expect(ran).toEqual(["a", "b", "c", "c", "d"]);
     expect(again).toEqual([]);
+  });
+
+  it("I4: that swallows everything: an append counts as lost in time, and is refused when it arrives after all", async () => {
+    await owned(near, "r");
+    const through = new URL(network.url);
+    through.searchParams.set("application_name", schema);
+    const patient = postgresStore(through.href, { schema, timeout: 2_000, listen: false });
+    // It has a connection that is open.
+    await patient.list({});
+    network.hold();
+    const error = await failureOf(patient.append("r", 1, [entry(1, { value: "[lost]" })]));
+    expect(error).toMatchObject({ code: "STORE", runId: "r", key: "fulfil/step~1" });
+    expect(error.message).toMatch(/timeout.*may have been taken or not/);
+    await far.append("r", 1, [entry(1)]);
+    network.heal();
+    const client = new Client(url);
+    await client.connect();
+    // What was on its way has arrived when its sender's connection is at its end.
+    const sessions = "SELECT FROM pg_stat_activity WHERE application_name = $1";
+    await until(async () => (await client.query(sessions, [schema])).rows.length === 0);
+    await client.end();
+    expect(await far.entries("r")).toEqual([entry(1)]);
+    await patient.close();
   });
 
   it("messages that were posted meanwhile are told when it is back", async () => {
