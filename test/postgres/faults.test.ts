@@ -116,6 +116,24 @@ describe("a network that is cut", () => {
     expect(again).toEqual([]);
   });
 
+  it("I4: in the midst of a run's last write: it is left, and has ended all the same", async () => {
+    const { append } = near;
+    near.append = (run, fence, entries, change) => {
+      if (change?.status === "completed") network.loseAnswers();
+      return append.call(near, run, fence, entries, change);
+    };
+    const app = appOn(near);
+    const run = await app.start(flow, "", { id });
+    const result = failureOf(run.result());
+    await until(async () => (await far.read(id))?.status === "completed");
+    network.cut();
+    expect(await result).toMatchObject({ code: "STORE", runId: id });
+    network.heal();
+    near.append = append;
+    expect(await (await app.resume(id)).result()).toBe(4);
+    expect(ran).toEqual(["a", "b", "c", "d"]);
+  });
+
   it("I4: before an append: the run is left, and the body runs again, whose outcome nobody has seen", async () => {
     const app = appOn(near);
     before = { c: () => network.cut() };

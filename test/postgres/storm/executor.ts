@@ -10,8 +10,8 @@ import { note } from "./ledger.js";
 import { onMachine } from "./machine.js";
 
 const { STORM_URL, STORM_SCHEMA, STORM_MACHINE } = process.env as Record<string, string>;
-// What a cut network has swallowed is given up soon.
-const store = postgresStore(STORM_URL!, { schema: STORM_SCHEMA!, timeout: 2_000 });
+// Longer than a network is cut for: what was on the way arrives when others have the run.
+const store = postgresStore(STORM_URL!, { schema: STORM_SCHEMA!, timeout: 5_000 });
 const app = new Stepmark({ store: onMachine(store, STORM_MACHINE!), workflows: [flow] });
 console.log("ready");
 await app.run({

@@ -64,20 +64,20 @@ export async function storm(options: StormOptions): Promise<Damage> {
   await writeFile(ledger, "");
   await prepare(server);
   const over = new AbortController();
-  const kills = { count: 0 };
+  let kills = 0;
   const unexpected: string[] = [];
   const fleet = Array.from({ length: processes }, (_, index) => {
     const env = { STORM_URL: index === 0 ? network.url : server.url, STORM_SCHEMA: schema, [place]: ledger };
     return new Machine(executor, `machine ${index}`, env, unexpected);
   });
-  const troubles = [
-    again(every.kill, over.signal, async () => {
-      const up = fleet.filter(({ ready }) => ready);
-      if (up.length === 0) return;
-      up[Math.floor(random() * up.length)]!.kill();
-      kills.count++;
-    }),
-  ];
+  let isCut = false;
+  const killing = again(every.kill, over.signal, async () => {
+    // The one that is cut off lives to write when it is back.
+    const up = fleet.filter(({ ready }, index) => ready && !(isCut && index === 0));
+    if (up.length === 0) return;
+    up[Math.floor(random() * up.length)]!.kill();
+    kills++;
+  });
   const restarts = { fast: 0, immediate: 0 };
   const restarting = again(every.restart, over.signal, async () => {
     const mode = restarts.fast > restarts.immediate ? "immediate" : "fast";
@@ -89,20 +89,23 @@ export async function storm(options: StormOptions): Promise<Damage> {
   let cuts = 0;
   const cutting = again(every.cut, over.signal, async () => {
     cuts++;
+    isCut = true;
     if (cuts % 2 === 0) network.cut();
     else network.hold();
     await delay(cutFor, undefined, { signal: over.signal }).catch(() => {});
     network.heal();
+    await delay(1_000, undefined, { signal: over.signal }).catch(() => {});
+    isCut = false;
   });
   const ended = await seeThrough(server, { runs, steps, until: begun + patience, report });
   over.abort();
-  await Promise.all([...troubles, restarting, cutting]);
+  await Promise.all([killing, restarting, cutting]);
   await Promise.all(fleet.map((machine) => machine.stop()));
   try {
     const judged = await judge(server.url, schema, ledger, { runs, steps });
     judged.wrong.push(...unexpected);
     if (ended < runs) judged.wrong.push(`${runs - ended} runs have not ended`);
-    return { ...judged, runs: ended, kills: kills.count, restarts, cuts, milliseconds: performance.now() - begun };
+    return { ...judged, runs: ended, kills, restarts, cuts, milliseconds: performance.now() - begun };
   } finally {
     await network.close();
     await server.remove();
