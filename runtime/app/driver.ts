@@ -42,6 +42,8 @@ export interface DriverOptions {
     drain: number;
     /** How long a run that waits is kept in memory. */
     idle: number;
+    /** How long an app on another machine that is not heard of keeps its runs. */
+    lease: number;
   };
   telemetry: Telemetry | undefined;
   info(id: string): Promise<RunInfo>;
@@ -75,7 +77,7 @@ export class Driver {
   constructor(private readonly options: DriverOptions) {
     const { store, clock, codec } = options;
     this.watch = new Watch(store);
-    this.ownership = new Ownership(store, clock, this.active);
+    this.ownership = new Ownership(store, clock, options.limits.lease, this.active);
     this.children = new ChildRuns({
       store,
       codec,
@@ -264,6 +266,7 @@ export class Driver {
         active.fence = await this.ownership.reclaim(id, fence);
         return active.fence;
       },
+      hold: { isSure: () => this.ownership.isSure(id), makeSure: () => this.ownership.makeSure() },
       onEntry: (entry) => active.onEntry(entry),
       onChange: () => {
         active.onChange();

@@ -12,7 +12,7 @@ import { onMachine } from "./machine.js";
 const { STORM_URL, STORM_SCHEMA, STORM_MACHINE } = process.env as Record<string, string>;
 // Longer than a network is cut for: what was on the way arrives when others have the run.
 const store = postgresStore(STORM_URL!, { schema: STORM_SCHEMA!, timeout: 5_000 });
-const app = new Stepmark({ store: onMachine(store, STORM_MACHINE!), workflows: [flow] });
+const app = new Stepmark({ store: onMachine(store, STORM_MACHINE!), workflows: [flow], lease: "2s" });
 console.log("ready");
 await app.run({
   interval: 100,

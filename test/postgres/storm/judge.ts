@@ -98,11 +98,17 @@ function bodies(
   return { seen, repeated, twice };
 }
 
-/** By the audit: whether each ownership was one process's, and no entry was written under an earlier one than the entry before. */
+/**
+ * By the audit: whether each ownership was one machine's, which alone wrote under it, and no entry was written under an earlier one
+ * than the entry before.
+ */
 async function owners(pool: Pool, schema: string): Promise<string[]> {
   const { rows } = await pool.query(`
     SELECT 'run ' || run || ' was written under fence ' || fence || ' by ' || count(DISTINCT machine) || ' processes' AS fault
     FROM ${schema}.audit GROUP BY run, fence HAVING count(DISTINCT machine) <> 1
+    UNION ALL
+    SELECT 'entry ' || seq || ' of run ' || run || ' was written by ' || writer || ', the run was owned by ' || coalesce(machine, 'nobody')
+    FROM ${schema}.audit WHERE machine IS DISTINCT FROM writer
     UNION ALL
     SELECT 'entry ' || seq || ' of run ' || run || ' was written under an earlier fence than the one before'
     FROM (SELECT run, seq, fence, lag(fence) OVER (PARTITION BY run ORDER BY seq) AS before FROM ${schema}.audit) AS each

@@ -48,7 +48,7 @@ export interface Damage extends Judged {
 const atOnce = 100;
 
 /** Milliseconds: from one kill to the next, from one restart to the next, from one cut to the next; and how long a cut lasts. */
-const every = { kill: 1_000, restart: 7_000, cut: 9_000 };
+const every = { kill: 1_000, restart: 7_000, cut: 4_000 };
 const cutFor = 4_000;
 
 const schema = "storm";
@@ -67,8 +67,12 @@ export async function storm(options: StormOptions): Promise<Damage> {
   let kills = 0;
   const unexpected: string[] = [];
   const fleet = Array.from({ length: processes }, (_, index) => {
-    const env = { STORM_URL: index === 0 ? network.url : server.url, STORM_SCHEMA: schema, [place]: ledger };
-    return new Machine(executor, `machine ${index}`, env, unexpected);
+    const name = `machine ${index}`;
+    // By this name the audit knows who writes.
+    const url = new URL(index === 0 ? network.url : server.url);
+    url.searchParams.set("application_name", name);
+    const env = { STORM_URL: url.href, STORM_SCHEMA: schema, [place]: ledger };
+    return new Machine(executor, name, env, unexpected);
   });
   let isCut = false;
   const killing = again(every.kill, over.signal, async () => {
@@ -174,16 +178,17 @@ class Machine {
   }
 }
 
-/** The tables, and an audit of who owned a run when an entry of it was written. */
+/** The tables, and an audit of who wrote each entry, and who owned the run then. */
 async function prepare({ url }: Server): Promise<void> {
   const store = postgresStore(url, { schema });
   await store.list({ limit: 0 });
   await store.close();
   const pool = new Pool({ connectionString: url, max: 1 });
   await pool.query(`
-    CREATE TABLE ${schema}.audit (run bigint, seq integer, fence bigint, machine text);
+    CREATE TABLE ${schema}.audit (run bigint, seq integer, fence bigint, machine text, writer text);
     CREATE FUNCTION ${schema}.note_owner() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      INSERT INTO ${schema}.audit SELECT new.run, new.seq, fence, owner::json ->> 'host' FROM ${schema}.runs WHERE number = new.run;
+      INSERT INTO ${schema}.audit SELECT new.run, new.seq, fence, owner::json ->> 'host', current_setting('application_name')
+        FROM ${schema}.runs WHERE number = new.run;
       RETURN new;
     END $$;
     CREATE TRIGGER note_owner AFTER INSERT ON ${schema}.entries FOR EACH ROW EXECUTE FUNCTION ${schema}.note_owner();`);

@@ -3,14 +3,14 @@
  * usurps takes every owner for dead.
  */
 import process from "node:process";
-import { Stepmark, type Store, type StoreError } from "stepmark";
+import { type Run, Stepmark, type Store, type StoreError, type Workflow } from "stepmark";
 import { postgresStore } from "stepmark/postgres";
 import { say, told } from "./body.js";
 import { branches, tickets } from "./flow.js";
 
 const id = "run";
 const [schema, name, what] = process.argv.slice(2);
-const flow = [tickets, branches].find(({ workflowName }) => workflowName === name)!;
+const flow = [tickets, branches].find(({ workflowName }) => workflowName === name) as Workflow<void, unknown>;
 const store = postgresStore(process.env.DATABASE_URL!, { schema: schema! });
 if (what === "usurp") {
   const { claim, read } = { claim: store.claim.bind(store), read: store.read.bind(store) };
@@ -31,10 +31,9 @@ if (what === "start") {
   await app.start(flow, undefined, { id });
   await app.shutdown();
 } else {
-  const run = await app.resume(id).catch((error: unknown) => error);
+  const run = await app.resume(id).catch((error: Error) => error);
   say(run instanceof Error ? codeOf(run) : "owner");
-  const followed =
-    run instanceof Error ? await app.start(flow, undefined, { id }) : (run as Awaited<ReturnType<typeof app.resume>>);
+  const followed: Run<unknown> = run instanceof Error ? await app.start(flow, undefined, { id }) : run;
   say(await followed.result().catch(codeOf));
   await app.shutdown();
 }
