@@ -206,6 +206,18 @@ const version1 = ({ quoted: s, channel }: Schema): string => `
 /** What leads from each version to the next, from none at all on. */
 const migrations: ReadonlyArray<(schema: Schema) => string> = [version1];
 
+/** See `postgresMigrations`. */
+export function migrationsFrom(version: number, schema: Schema): string {
+  const statements = migrations.slice(version).map((migrate) => migrate(schema));
+  return [
+    "BEGIN;",
+    `CREATE SCHEMA IF NOT EXISTS ${schema.quoted};`,
+    ...statements,
+    `UPDATE ${schema.quoted}.stepmark_version SET version = ${schemaVersion};`,
+    "COMMIT;\n",
+  ].join("\n");
+}
+
 /**
  * Makes a schema ready: nothing is written if it is. Many processes may do so at once.
  *

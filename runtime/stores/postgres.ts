@@ -23,7 +23,7 @@ import {
 } from "./postgres-driver.js";
 import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
 import { PostgresListener } from "./postgres-listener.js";
-import { prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
+import { migrationsFrom, prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
 import {
   type Cell,
   entryOf,
@@ -79,6 +79,18 @@ export interface PostgresOptions {
  */
 export function postgresStore(where: string | PostgresPool, options: PostgresOptions = {}): Store {
   return new Postgres(where, options);
+}
+
+/**
+ * What makes the tables that `postgresStore` would make itself, as one transaction for `psql`: for applications whose role may make
+ * none. A store that finds them as it needs them changes nothing.
+ *
+ * @param schema as in the options
+ * @param from the version that is there, in the schema's table `stepmark_version`; 0 if there is none
+ * @throws InvalidArgumentError for a schema that cannot be named so
+ */
+export function postgresMigrations(schema = "stepmark", from = 0): string {
+  return migrationsFrom(from, schemaOf(schema));
 }
 
 /** So long a connection may take to be made or to become free, in milliseconds. */
