@@ -99,6 +99,9 @@ const patience = 15_000;
 /** The default of `timeout`. */
 const mostPatience = 60_000;
 
+/** The connection that listens is looked after once in so many milliseconds. */
+const longestSilence = 30_000;
+
 /** What the system is told of a connection on which nothing happens: after so many milliseconds, see whether it is alive. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
@@ -406,6 +409,7 @@ class Postgres implements Store {
     if (this.#listener || this.#closing || this.#listeners.size === 0 || connect === undefined) return;
     this.#listener = new PostgresListener({
       channel: this.#schema.channel,
+      heartbeat: Math.min(longestSilence, this.#options.timeout ?? longestSilence),
       connect,
       hear: (payload) => void this.#hear(payload),
       catchUp: async (client) => {

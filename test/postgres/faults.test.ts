@@ -209,6 +209,32 @@ describe("a network that is cut", () => {
     await patient.close();
   });
 
+  it("in silence, under the connection that listens: it is noticed, and messages are told when it is back", async () => {
+    const through = new URL(network.url);
+    through.searchParams.set("application_name", schema);
+    const listening = postgresStore(through.href, { schema, timeout: 1_000 });
+    const fence = await owned(listening, "r");
+    const heard = new Promise((resolve) => listening.onPost(resolve));
+    const client = new Client(url);
+    await client.connect();
+    const listeners = async (): Promise<unknown[]> => {
+      const sessions = "SELECT pid FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%WHERE used = 0%'";
+      return (await client.query(sessions, [schema])).rows;
+    };
+    await until(async () => (await listeners()).length === 1);
+    const [before] = await listeners();
+    network.loseAnswers();
+    // Told to nobody: the notification is lost on the way.
+    await far.post("r", { target: "t", value: "[1]", at: 1 });
+    const isGone = "SELECT FROM pg_stat_activity WHERE pid = $1";
+    await until(async () => (await client.query(isGone, [(before as { pid: number }).pid])).rows.length === 0);
+    network.heal();
+    expect(await heard).toBe("r");
+    await client.end();
+    await listening.append("r", fence, [entry(1)]);
+    await listening.close();
+  });
+
   it("messages that were posted meanwhile are told when it is back", async () => {
     await owned(near, "r");
     const heard = new Promise((resolve) => near.onPost(resolve));
