@@ -4,7 +4,7 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { postgresStore } from "stepmark/postgres";
 import { concurrent, resume, sequential, together } from "./workloads.js";
 
@@ -19,6 +19,7 @@ const times = new Map<string, number[]>();
 const note = (workload: string, ms: number): void => {
   times.set(workload, [...(times.get(workload) ?? []), ms]);
 };
+let costs = "";
 for (let round = 0; round < rounds; round++) {
   const schema = `bench ${process.pid} ${round}`;
   const open = () => postgresStore(url, { schema });
@@ -31,6 +32,7 @@ for (let round = 0; round < rounds; round++) {
   note("concurrent: 200 x 5 steps", await concurrent(open, 200, 5));
   note("100 runs at once, 10 steps each", await together(open, 100, 10));
   note("resume of 1,000 recorded steps", await resume(open, steps));
+  if (round === rounds - 1) costs = await costsIn(`${schema} costs`);
   await client.query(`DROP SCHEMA "${schema}" CASCADE`);
 }
 const { server_version } = (await client.query("SHOW server_version")).rows[0] as { server_version: string };
@@ -50,6 +52,45 @@ for (const [workload, all] of times) {
       share.padStart(13),
     ].join(" "),
   );
+}
+console.log(costs);
+
+/** What a step costs besides time, in words: of one run of steps that come to a number. */
+async function costsIn(schema: string): Promise<string> {
+  const pool = new Pool({ connectionString: url, max: 1 });
+  const { query } = pool;
+  let statements = 0;
+  pool.query = ((...args: unknown[]) => {
+    statements++;
+    return Reflect.apply(query, pool, args) as unknown;
+  }) as typeof pool.query;
+  const open = () => postgresStore(pool, { schema, listen: false });
+  await open().list({ limit: 0 });
+  await client.query("CHECKPOINT").catch(() => {});
+  // The first write to a page after a checkpoint logs all of the page: those are left behind.
+  await sequential(open, steps);
+  statements = 0;
+  const before = await walPosition();
+  await sequential(open, steps);
+  const [asked, logged] = [statements / steps, ((await walPosition()) - before) / steps];
+  const { rows } = await client.query(
+    `SELECT count(*)::int AS entries, avg(octet_length(entry))::int AS text,
+       pg_table_size('"${schema}".entries')::int AS data, pg_indexes_size('"${schema}".entries')::int AS indexes
+     FROM "${schema}".entries`,
+  );
+  const { entries, text, data, indexes } = rows[0] as Record<"entries" | "text" | "data" | "indexes", number>;
+  await pool.end();
+  await client.query(`DROP SCHEMA "${schema}" CASCADE`);
+  return (
+    `a step of a run alone: ${asked.toFixed(2)} statements, ${Math.round(logged)} bytes of write-ahead log; an entry of ${text} characters: ` +
+    `${Math.round(data / entries)} bytes in the table, ${Math.round(indexes / entries)} in its index`
+  );
+}
+
+/** In bytes. */
+async function walPosition(): Promise<number> {
+  const { rows } = await client.query("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS position");
+  return Number((rows[0] as { position: string }).position);
 }
 
 /** @returns milliseconds */

@@ -42,6 +42,8 @@ export interface DriverOptions {
     drain: number;
     /** How long a run that waits is kept in memory. */
     idle: number;
+    /** How long an app on another machine that is not heard of keeps its runs. */
+    lease: number;
   };
   telemetry: Telemetry | undefined;
   info(id: string): Promise<RunInfo>;
@@ -60,6 +62,8 @@ export interface DriveOptions {
 
 export class Driver {
   readonly ownership: Ownership;
+  /** How often the store has failed under a run that this app drives. */
+  interruptions = 0;
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
   /** Runs that are being claimed. */
@@ -73,7 +77,7 @@ export class Driver {
   constructor(private readonly options: DriverOptions) {
     const { store, clock, codec } = options;
     this.watch = new Watch(store);
-    this.ownership = new Ownership(store, clock, this.active);
+    this.ownership = new Ownership(store, clock, options.limits.lease, this.active);
     this.children = new ChildRuns({
       store,
       codec,
@@ -262,6 +266,7 @@ export class Driver {
         active.fence = await this.ownership.reclaim(id, fence);
         return active.fence;
       },
+      hold: { isSure: () => this.ownership.isSure(id), makeSure: () => this.ownership.makeSure() },
       onEntry: (entry) => active.onEntry(entry),
       onChange: () => {
         active.onChange();
@@ -276,6 +281,7 @@ export class Driver {
     void execution.ended.then((ending) => {
       trace?.end(ending.status, "error" in ending ? ending.error : undefined);
       if (ending.status !== "left" || !isA(ending.error, StoreError)) return;
+      this.interruptions++;
       this.ownership.leave(id, active.fence);
       this.leaveParent(run, ending.error);
     });

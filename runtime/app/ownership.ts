@@ -4,27 +4,31 @@
  */
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
-import type { Clock } from "../clock.js";
+import { type Clock, systemClock } from "../clock.js";
 import { RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { isDead, thisProcess } from "../stores/owner.js";
 import type { Lease, Owner, RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 
-/** How long an owner on another machine counts as alive without renewing, in milliseconds. */
-const leaseTime = 30_000;
-
 export class Ownership {
   private readonly owner: Owner = thisProcess(randomUUID());
   /** Runs that this app has left and could not give up, since the store had failed: their fences. */
   private readonly left = new Map<string, number>();
+  /** Until when no other machine can have taken a run: by the time of this one when the lease was asked for. */
+  private readonly sure = new Map<string, number>();
+  private renewing: Promise<void> | undefined;
   private heartbeat: NodeJS.Timeout | undefined;
   private over = false;
 
-  /** @param active the runs that the app drives */
+  /**
+   * @param leaseTime how long an owner on another machine counts as alive without renewing, in milliseconds
+   * @param active the runs that the app drives
+   */
   constructor(
     private readonly store: Store,
     private readonly clock: Clock,
+    private readonly leaseTime: number,
     private readonly active: ReadonlyMap<string, ActiveRun>,
   ) {}
 
@@ -36,9 +40,13 @@ export class Ownership {
   /** @throws RunOwnedError if somebody who lives has the run */
   async claim(id: string): Promise<RunRecord> {
     const lease = this.lease();
+    const sure = systemClock.now() + this.leaseTime;
     const isGone = (owner: Owner, until: number): boolean => this.isGone(id, owner, until, lease.now);
     const claim = await this.store.claim(id, this.owner, isGone, lease);
-    if (claim.claimed) return claim.run;
+    if (claim.claimed) {
+      this.sure.set(id, sure);
+      return claim.run;
+    }
     throw new RunOwnedError(`The run is driven by ${describeOwner(claim.owner, this.owner)}`, { runId: id });
   }
 
@@ -62,14 +70,36 @@ export class Ownership {
     throw new StaleOwnerError(id);
   }
 
+  /**
+   * Whether a run that this app has is still its own for certain. An acknowledgement that was long on its way, or a process that
+   * stood still, may come back when another machine has gone on with the run, which then must not be done here again.
+   */
+  isSure(id: string): boolean {
+    return systemClock.now() < (this.sure.get(id) ?? 0);
+  }
+
+  /**
+   * Renews the leases, and leaves the runs that were lost.
+   *
+   * @throws StoreError
+   */
+  makeSure(): Promise<void> {
+    this.renewing ??= this.renew().finally(() => {
+      this.renewing = undefined;
+    });
+    return this.renewing;
+  }
+
   /** From now on, the leases of the runs that the app drives are renewed. */
   keep(): void {
     if (this.over) return;
     this.heartbeat ??= setInterval(() => {
-      void this.renew();
+      // The next append will tell; a lease that could not be renewed is no reason to stop before.
+      this.makeSure().catch(() => {});
       void this.giveUpLeft();
       void this.noticeTakeovers();
-    }, leaseTime / 3).unref();
+      for (const id of this.sure.keys()) if (!this.active.has(id)) this.sure.delete(id);
+    }, this.leaseTime / 3).unref();
   }
 
   /** The app has left a run that it may still own. */
@@ -103,7 +133,7 @@ export class Ownership {
 
   private lease(): Lease {
     const now = this.clock.now();
-    return { now, until: now + leaseTime };
+    return { now, until: now + this.leaseTime };
   }
 
   private async renew(): Promise<void> {
@@ -111,13 +141,13 @@ export class Ownership {
     for (const [id, { execution }] of this.active)
       if (execution.ownedFence !== undefined) fences.set(id, execution.ownedFence);
     if (fences.size === 0) return;
-    try {
-      for (const id of await this.store.renew(fences, this.lease())) {
-        const execution = this.active.get(id)?.execution;
-        if (execution?.ownedFence === fences.get(id)) await execution?.leave(new StaleOwnerError(id));
-      }
-    } catch {
-      // The next append will tell; a lease that could not be renewed is no reason to stop before.
+    const sure = systemClock.now() + this.leaseTime;
+    const lost = new Set(await this.store.renew(fences, this.lease()));
+    for (const [id, fence] of fences) {
+      const execution = this.active.get(id)?.execution;
+      if (execution?.ownedFence !== fence) continue;
+      if (lost.has(id)) await execution.leave(new StaleOwnerError(id));
+      else this.sure.set(id, sure);
     }
   }
 

@@ -55,6 +55,11 @@ export interface StepmarkOptions {
    * and listeners notice nothing.
    */
   idle?: Duration;
+  /**
+   * How long the runs of a process on another machine are left to it when nothing is heard of it (default 30 s); it tells of itself
+   * three times as often. The same for all processes of a store.
+   */
+  lease?: Duration;
   /** Who is told of runs, steps and attempts: `openTelemetry()` of `stepmark/telemetry`, see `docs/telemetry.md`. */
   telemetry?: Telemetry;
   /** Who may do what through `app.fetch`; without `http.authorize`, nobody may do anything. */
@@ -123,6 +128,7 @@ export class Stepmark {
       stallAfter: milliseconds(options.stallAfter ?? 3_000, "`stallAfter`"),
       drain: milliseconds(options.drain ?? 10_000, "`drain`"),
       idle: milliseconds(options.idle ?? 300_000, "`idle`"),
+      lease: milliseconds(options.lease ?? 30_000, "`lease`"),
     };
     this.store = storeWithBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")), options.blobs);
     this.ownsStore = store === undefined;
@@ -346,6 +352,7 @@ export class Stepmark {
         const active = this.driver.activeRun(id);
         return active ? active.execution.readInbox() : this.driver.drive(id, {});
       },
+      interruptions: () => this.driver.interruptions,
       onError,
     });
   }

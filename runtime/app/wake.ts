@@ -15,14 +15,20 @@ export interface WakeOptions {
   canTake(run: RunRecord): boolean;
   /** Takes the run up, or lets the process that has it in memory look into its inbox. */
   wake(run: RunRecord): Promise<unknown>;
+  /** How often a failing store has interrupted a run that was taken up. */
+  interruptions(): number;
   onError(error: unknown, runId: string | undefined): void;
 }
 
 /** Wakes runs until `signal` is aborted. What cannot be taken up is reported once and left until something changes. */
 export async function wakeRuns(options: WakeOptions): Promise<void> {
-  const { interval, signal, onError } = options;
+  const { interval, signal, interruptions, onError } = options;
   const known = new Map<string, string>();
+  let seen = interruptions();
   while (!signal.aborted) {
+    // When the store is back, nothing of an interrupted run need have changed.
+    if (seen !== interruptions()) known.clear();
+    seen = interruptions();
     try {
       await look(options, known);
     } catch (error) {

@@ -105,6 +105,8 @@ export interface ExecutionOptions {
   parent: ParentCall | undefined;
   /** Takes ownership again after a pause; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
+  /** Whether no other process can have taken the run by now, and the way to find out; by default none ever can. */
+  hold?: { isSure(): boolean; makeSure(): Promise<void> };
   /** By default calls are live. */
   instead?: Instead;
   /** By default nobody is told. */
@@ -376,7 +378,7 @@ export class Execution implements RunScope {
 
   /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
   announce(call: Call, state: "attempt" | "open", details: Partial<Entry>, then: () => void): void {
-    if (this.phase !== "closed") this.save(call, { ...details, state }, then);
+    if (this.phase !== "closed") this.save(call, { ...details, state }, () => this.asOwner(then));
   }
 
   /**
@@ -482,14 +484,29 @@ export class Execution implements RunScope {
     return this.phase !== "running" || !(this.replay.unfinished || this.isInDoubt());
   }
 
-  /** Whether this process owns the run; if a pause gave it up, sets out to take it back. */
+  /** Whether this process owns the run; if a pause gave it up, or that is not sure any more, sets out to see to it. */
   private owns(): boolean {
-    if (this.journal.owned) return true;
-    this.journal.reclaim().then(
+    const { owned } = this.journal;
+    if (owned && this.isSure) return true;
+    (owned ? this.options.hold!.makeSure() : this.journal.reclaim()).then(
       () => this.wake(),
       (error) => this.broken(error),
     );
     return false;
+  }
+
+  private get isSure(): boolean {
+    return this.options.hold?.isSure() ?? true;
+  }
+
+  /** Does something that only the run's owner may do, unless the run turns out to be lost. */
+  private asOwner(work: () => void): void {
+    if (this.phase === "closed") return;
+    if (this.isSure) return work();
+    this.options.hold!.makeSure().then(
+      () => this.asOwner(work),
+      (error) => this.broken(error),
+    );
   }
 
   private deliver(asked: Call, outcome: Outcome): void {

@@ -9,6 +9,8 @@ import { ask, type PostgresListeningClient, quotedName } from "./postgres-driver
 
 export interface ListenerOptions {
   channel: string;
+  /** Milliseconds from one look whether the connection is alive to the next: one that dies in silence tells nobody. */
+  heartbeat: number;
   connect(): PostgresListeningClient;
   /** Told of each message on the channel. */
   hear(payload: string): void;
@@ -24,7 +26,7 @@ const longest = 5_000;
 const patience = 6;
 
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
-const { setTimeout, clearTimeout } = timers;
+const { setTimeout, setInterval, clearTimeout } = timers;
 
 export class PostgresListener {
   private client: PostgresListeningClient | undefined;
@@ -46,7 +48,7 @@ export class PostgresListener {
   }
 
   private async open(): Promise<void> {
-    const { channel, connect, hear, catchUp } = this.options;
+    const { channel, heartbeat, connect, hear, catchUp } = this.options;
     const client = connect();
     this.client = client;
     client.on("error", (error) => this.lost(client, error));
@@ -62,6 +64,9 @@ export class PostgresListener {
       // What is posted from now on is heard: what was posted before is there to be seen.
       await catchUp(client);
       this.attempts = 0;
+      if (client !== this.client) return;
+      const look = (): unknown => ask(client, "SELECT").catch((error) => this.lost(client, error));
+      this.timer = setInterval(look, heartbeat).unref();
     } catch (error) {
       this.lost(client, error);
     }
@@ -70,6 +75,7 @@ export class PostgresListener {
   private lost(client: PostgresListeningClient, error?: unknown): void {
     if (client !== this.client) return;
     this.client = undefined;
+    clearTimeout(this.timer);
     void client.end().catch(() => {});
     if (this.stopped) return;
     this.attempts++;

@@ -20,16 +20,19 @@ export interface Schema {
 /** @throws InvalidArgumentError for what Postgres does not take as the name of a schema */
 export function schemaOf(name: string): Schema {
   const bytes = Buffer.byteLength(name);
-  if (bytes === 0 || bytes > 63 || name.includes("\0") || name.startsWith("pg_")) {
+  if (bytes === 0 || bytes > 63 || unnameable.test(name) || name.startsWith("pg_")) {
     throw new InvalidArgumentError(
       `A schema of Postgres cannot be named ${JSON.stringify(name)}`,
-      'Give a name of 1 to 63 bytes that does not begin with "pg_".',
+      'Give a name of 1 to 63 bytes without control characters that does not begin with "pg_".',
     );
   }
   // A channel's name is as short as any other name, and may be put in front of a schema's.
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 24);
   return { name, quoted: quotedName(name), channel: `stepmark_${digest}` };
 }
+
+/** Control characters, NUL among them, and halves of surrogate pairs. */
+const unnameable = /[\p{Cc}\p{Cs}]/u;
 
 // Times are in milliseconds since the epoch, and any number that a clock gives. `id` is unique by a hash index, which, unlike a
 // tree, takes texts of any length. Entries, inputs, outputs, errors and answers end in a seal; the view shows what is in an
@@ -202,6 +205,18 @@ const version1 = ({ quoted: s, channel }: Schema): string => `
 
 /** What leads from each version to the next, from none at all on. */
 const migrations: ReadonlyArray<(schema: Schema) => string> = [version1];
+
+/** See `postgresMigrations`. */
+export function migrationsFrom(version: number, schema: Schema): string {
+  const statements = migrations.slice(version).map((migrate) => migrate(schema));
+  return [
+    "BEGIN;",
+    `CREATE SCHEMA IF NOT EXISTS ${schema.quoted};`,
+    ...statements,
+    `UPDATE ${schema.quoted}.stepmark_version SET version = ${schemaVersion};`,
+    "COMMIT;\n",
+  ].join("\n");
+}
 
 /**
  * Makes a schema ready: nothing is written if it is. Many processes may do so at once.

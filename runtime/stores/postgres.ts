@@ -23,7 +23,7 @@ import {
 } from "./postgres-driver.js";
 import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
 import { PostgresListener } from "./postgres-listener.js";
-import { prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
+import { migrationsFrom, prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
 import {
   type Cell,
   entryOf,
@@ -63,6 +63,11 @@ export interface PostgresOptions {
    * a pooler of transactions (default: the store's own address, or the pool's). `false`: it does not listen.
    */
   listen?: string | false;
+  /**
+   * So long a statement may go without an answer, in milliseconds (default 60,000), before its connection counts as lost: a network
+   * that swallows everything tells nobody. For an address; a pool has its own `query_timeout`.
+   */
+  timeout?: number;
 }
 
 /**
@@ -76,8 +81,26 @@ export function postgresStore(where: string | PostgresPool, options: PostgresOpt
   return new Postgres(where, options);
 }
 
+/**
+ * What makes the tables that `postgresStore` would make itself, as one transaction for `psql`: for applications whose role may make
+ * none. A store that finds them as it needs them changes nothing.
+ *
+ * @param schema as in the options
+ * @param from the version that is there, in the schema's table `stepmark_version`; 0 if there is none
+ * @throws InvalidArgumentError for a schema that cannot be named so
+ */
+export function postgresMigrations(schema = "stepmark", from = 0): string {
+  return migrationsFrom(from, schemaOf(schema));
+}
+
 /** So long a connection may take to be made or to become free, in milliseconds. */
 const patience = 15_000;
+
+/** The default of `timeout`. */
+const mostPatience = 60_000;
+
+/** The connection that listens is looked after once in so many milliseconds. */
+const longestSilence = 30_000;
 
 /** What the system is told of a connection on which nothing happens: after so many milliseconds, see whether it is alive. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
@@ -351,8 +374,13 @@ class Postgres implements Store {
   }
 
   async #connect(): Promise<Open> {
-    const { listen, connections = 10 } = this.#options;
-    const settings = { fallback_application_name: "stepmark", connectionTimeoutMillis: patience, ...keepAlive };
+    const { listen, connections = 10, timeout = mostPatience } = this.#options;
+    const settings = {
+      fallback_application_name: "stepmark",
+      connectionTimeoutMillis: Math.min(patience, timeout),
+      query_timeout: timeout,
+      ...keepAlive,
+    };
     const at = (address: string) => ({ ...settings, connectionString: address });
     const where = this.#where;
     let pool: PostgresPool;
@@ -385,6 +413,7 @@ class Postgres implements Store {
     if (this.#listener || this.#closing || this.#listeners.size === 0 || connect === undefined) return;
     this.#listener = new PostgresListener({
       channel: this.#schema.channel,
+      heartbeat: Math.min(longestSilence, this.#options.timeout ?? longestSilence),
       connect,
       hear: (payload) => void this.#hear(payload),
       catchUp: async (client) => {

@@ -1,18 +1,22 @@
 /** Waits, timers, owners, events: what goes on around a run while it pauses, ends, or is driven from several places. */
 import {
+  type MemoryStore,
   memoryStore,
   now,
   type Run,
   type RunEvent,
   random,
   Stepmark,
+  type Store,
   sleep,
   step,
   uuid,
+  type Workflow,
   waitFor,
   workflow,
 } from "stepmark";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../runtime/clock.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
@@ -320,6 +324,74 @@ describe("owners", () => {
     );
   });
 });
+
+describe("an owner whose lease has run out", () => {
+  const flow = workflow("leased", async () => [await step(work, "a"), await step(work, "b")]);
+  const retrying = workflow("leased retries", async () => step({ retries: 3 }, work, "a"));
+
+  it.each<[string, Workflow<void, unknown>, unknown]>([
+    ["the outcome of the step before", flow, ["w(a)", "w(b)"]],
+    ["the attempt", retrying, "w(a)"],
+  ])("I4, I8: begins no body when it hears late of %s, which another has gone on from", async (_, each, output) => {
+    const store = memoryStore();
+    let late!: () => void;
+    const heard = new Promise<void>((resolve) => {
+      late = resolve;
+    });
+    const append: Store["append"] = async (...args) => {
+      await store.append(...args);
+      await heard;
+    };
+    const behind = await new Stepmark({ store: { ...store, append }, workflows: [each] }).start(each, undefined, {
+      id,
+    });
+    await rest();
+    const other = new Stepmark({ store: usurping(store), workflows: [each] });
+    expect(await (await other.resume(id)).result()).toEqual(output);
+    const done = bodies.labels.length;
+    const clock = vi.spyOn(systemClock, "now").mockReturnValue(Date.now() + 31_000);
+    try {
+      late();
+      await expect(behind.result()).rejects.toMatchObject({ code: "STALE_OWNER", runId: id });
+    } finally {
+      clock.mockRestore();
+    }
+    expect(bodies.labels).toHaveLength(done);
+  });
+
+  it("goes on when nobody has taken its run", async () => {
+    const store = memoryStore();
+    const clock = vi.spyOn(systemClock, "now");
+    const renewals: unknown[] = [];
+    const renew: Store["renew"] = (fences, lease) => {
+      renewals.push([...fences.keys()]);
+      return store.renew(fences, lease);
+    };
+    const append: Store["append"] = async (...args) => {
+      await store.append(...args);
+      clock.mockReturnValue(Date.now() + 31_000);
+    };
+    try {
+      const app = new Stepmark({ store: { ...store, append, renew }, workflows: [flow] });
+      expect(await (await app.start(flow, undefined, { id })).result()).toEqual(["w(a)", "w(b)"]);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(renewals).toEqual([[id]]);
+  });
+});
+
+/** A store to which every owner is dead. */
+function usurping(store: MemoryStore): Store {
+  return {
+    ...store,
+    claim: (run, owner, _, lease) => store.claim(run, owner, () => true, lease),
+    read: async (run) => {
+      const found = await store.read(run);
+      return found && { ...found, owner: undefined };
+    },
+  };
+}
 
 describe("the end", () => {
   it("after a shutdown at any moment the rest of the run goes on elsewhere, each recorded body once", async () => {

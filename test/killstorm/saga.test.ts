@@ -1,7 +1,6 @@
 /** A saga under kills at random moments, seen from the books of somebody outside. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,9 +66,7 @@ async function live(cwd: string, killAfter: number | undefined): Promise<string 
 
 /** The replay keys of the steps that are done for good. */
 async function recordedIn(folder: string): Promise<Set<string>> {
-  const path = join(folder, ".stepmark/runs.db");
-  if (!existsSync(path)) return new Set();
-  const store = sqliteStore(path);
+  const store = sqliteStore(join(folder, ".stepmark/runs.db"));
   const entries = await store.entries("run");
   await store.close();
   return new Set(entries.filter(({ state }) => state === "done" || state === "failed").map(({ key }) => key));

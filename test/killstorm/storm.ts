@@ -147,11 +147,8 @@ function parse(line: string): Seen | undefined {
 }
 
 async function read(folder: string, damage: Damage): Promise<Entry[] | undefined> {
-  const path = join(folder, ".stepmark/runs.db");
-  // Killed before it had begun.
-  if (!existsSync(path)) return [];
   try {
-    const store = sqliteStore(path);
+    const store = sqliteStore(join(folder, ".stepmark/runs.db"));
     const entries = await store.entries("run");
     await store.close();
     return entries;

@@ -63,6 +63,8 @@ describe("app.run()", () => {
     await sleep("1h");
     return [answer, await step(work, "a")];
   });
+  const plain = workflow("plain", async () => step(work, "a"));
+  const asks = workflow("asks", async () => waitFor<string>("ok"));
 
   it("goes on with runs that were answered, and whose timers are due, from another process", async () => {
     const clock = new FakeClock();
@@ -129,6 +131,73 @@ describe("app.run()", () => {
     await vi.waitFor(async () => expect((await store.inbox(id)).length).toBe(0));
     expect(errors).toHaveLength(2);
     await worker.shutdown();
+    await running;
+  });
+
+  /** A store, and what resolves when a loop that looks into it has decided on what it saw next. */
+  const lookedAt = (store: Store): { store: Store; looked(): Promise<void> } => {
+    let told: Array<() => void> = [];
+    const ready: Store["ready"] = async (until) => {
+      const listeners = told;
+      told = [];
+      const found = await store.ready(until);
+      setImmediate(() => {
+        for (const listener of listeners) listener();
+      });
+      return found;
+    };
+    return { store: { ...store, ready }, looked: () => new Promise((resolve) => told.push(resolve)) };
+  };
+  const isGone = (): never => {
+    throw new StoreError("The server is not there", { runId: id });
+  };
+
+  it("goes on with a run that it saw while this app took it up, and that a failing store interrupted later", async () => {
+    const { store, looked } = lookedAt(memoryStore());
+    let [taken, failed] = [false, false];
+    const entries: Store["entries"] = async (...args) => {
+      // The run has an owner by now, and is not driven yet.
+      if (!taken && (await store.read(id))?.owner) {
+        taken = true;
+        await looked();
+      }
+      return store.entries(...args);
+    };
+    const append: Store["append"] = async (...args) => {
+      if (args[2].length > 0 && !failed) {
+        failed = true;
+        isGone();
+      }
+      return store.append(...args);
+    };
+    const app = new Stepmark({ workflows: [plain], store: { ...store, entries, append } });
+    const running = app.run({ interval: 1 });
+    await expect((await app.start(plain, undefined, { id })).result()).rejects.toMatchObject({ code: "STORE" });
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await app.shutdown();
+    await running;
+  });
+
+  it("goes on with a run that waits in memory, when a store that fails has kept it from its answer", async () => {
+    const { store, looked } = lookedAt(memoryStore());
+    let failed = false;
+    const claim: Store["claim"] = async (...args) => {
+      if ((await store.inbox(id)).length > 0 && !failed) {
+        failed = true;
+        // The loop has seen the answer, and leaves it to this app.
+        await looked();
+        isGone();
+      }
+      return store.claim(...args);
+    };
+    const app = new Stepmark({ workflows: [asks], store: { ...store, claim } });
+    const running = app.run({ interval: 1 });
+    const run = await app.start(asks, undefined, { id });
+    await run.settled();
+    await app.answer(id, "ok", "yes");
+    await expect(run.result()).rejects.toMatchObject({ code: "STORE" });
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await app.shutdown();
     await running;
   });
 

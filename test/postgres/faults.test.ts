@@ -3,6 +3,7 @@
  * does not count, nothing is written twice, nobody who lost a run writes to it, and nothing that was seen complete runs again.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
 import { Stepmark, type Store, step, workflow } from "stepmark";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { StaleOwnerError, StepmarkError, StoreError } from "../../runtime/errors.js";
@@ -60,6 +61,7 @@ const until = async (condition: () => Promise<boolean>): Promise<void> => {
 
 describe("a network that is cut", () => {
   let network: Network;
+  let schema: string;
   let near: Store;
   /** By a way of its own. */
   let far: Store;
@@ -71,7 +73,7 @@ describe("a network that is cut", () => {
   };
   beforeEach(async () => {
     network = await startNetwork(url);
-    const schema = newSchema();
+    schema = newSchema();
     near = postgresStore(network.url, { schema });
     far = postgresStore(url, { schema });
   });
@@ -112,6 +114,24 @@ describe("a network that is cut", () => {
     // Its outcome was recorded, though nobody had learnt of that.
     expect(ran).toEqual(["a", "b", "c", "d"]);
     expect(again).toEqual([]);
+  });
+
+  it("I4: in the midst of a run's last write: it is left, and has ended all the same", async () => {
+    const { append } = near;
+    near.append = (run, fence, entries, change) => {
+      if (change?.status === "completed") network.loseAnswers();
+      return append.call(near, run, fence, entries, change);
+    };
+    const app = appOn(near);
+    const run = await app.start(flow, "", { id });
+    const result = failureOf(run.result());
+    await until(async () => (await far.read(id))?.status === "completed");
+    network.cut();
+    expect(await result).toMatchObject({ code: "STORE", runId: id });
+    network.heal();
+    near.append = append;
+    expect(await (await app.resume(id)).result()).toBe(4);
+    expect(ran).toEqual(["a", "b", "c", "d"]);
   });
 
   it("I4: before an append: the run is left, and the body runs again, whose outcome nobody has seen", async () => {
@@ -164,6 +184,55 @@ describe("a network that is cut", () => {
     expect(journal.map(({ key }) => key)).toEqual(["flow/step", "flow/step@1", "flow/step@2", "flow/step@3"]);
     expect(ran).toEqual(["a", "b", "c", "c", "d"]);
     expect(again).toEqual([]);
+  });
+
+  it("I4: that swallows everything: an append counts as lost in time, and is refused when it arrives after all", async () => {
+    await owned(near, "r");
+    const through = new URL(network.url);
+    through.searchParams.set("application_name", schema);
+    const patient = postgresStore(through.href, { schema, timeout: 2_000, listen: false });
+    // It has a connection that is open.
+    await patient.list({});
+    network.hold();
+    const error = await failureOf(patient.append("r", 1, [entry(1, { value: "[lost]" })]));
+    expect(error).toMatchObject({ code: "STORE", runId: "r", key: "fulfil/step~1" });
+    expect(error.message).toMatch(/timeout.*may have been taken or not/);
+    await far.append("r", 1, [entry(1)]);
+    network.heal();
+    const client = new Client(url);
+    await client.connect();
+    // What was on its way has arrived when its sender's connection is at its end.
+    const sessions = "SELECT FROM pg_stat_activity WHERE application_name = $1";
+    await until(async () => (await client.query(sessions, [schema])).rows.length === 0);
+    await client.end();
+    expect(await far.entries("r")).toEqual([entry(1)]);
+    await patient.close();
+  });
+
+  it("in silence, under the connection that listens: it is noticed, and messages are told when it is back", async () => {
+    const through = new URL(network.url);
+    through.searchParams.set("application_name", schema);
+    const listening = postgresStore(through.href, { schema, timeout: 1_000 });
+    const fence = await owned(listening, "r");
+    const heard = new Promise((resolve) => listening.onPost(resolve));
+    const client = new Client(url);
+    await client.connect();
+    const listeners = async (): Promise<unknown[]> => {
+      const sessions = "SELECT pid FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%WHERE used = 0%'";
+      return (await client.query(sessions, [schema])).rows;
+    };
+    await until(async () => (await listeners()).length === 1);
+    const [before] = await listeners();
+    network.loseAnswers();
+    // Told to nobody: the notification is lost on the way.
+    await far.post("r", { target: "t", value: "[1]", at: 1 });
+    const isGone = "SELECT FROM pg_stat_activity WHERE pid = $1";
+    await until(async () => (await client.query(isGone, [(before as { pid: number }).pid])).rows.length === 0);
+    network.heal();
+    expect(await heard).toBe("r");
+    await client.end();
+    await listening.append("r", fence, [entry(1)]);
+    await listening.close();
   });
 
   it("messages that were posted meanwhile are told when it is back", async () => {

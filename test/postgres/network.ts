@@ -33,9 +33,9 @@ export async function startNetwork(to: string): Promise<Network> {
     for (const [one, other] of [pair, [far, near]] as const) {
       one.on("error", () => {});
       one.on("close", () => {
-        pairs.delete(pair);
         // What was held back is still delivered.
         if (state !== "held") other.end();
+        if (other.closed) pairs.delete(pair);
       });
     }
     if (state === "held") for (const each of pair) each.pause();
@@ -60,7 +60,15 @@ export async function startNetwork(to: string): Promise<Network> {
     cut,
     heal() {
       state = "open";
-      for (const pair of pairs) for (const each of pair) each.resume();
+      for (const [near, far] of pairs) {
+        for (const [each, other] of [
+          [near, far],
+          [far, near],
+        ] as const) {
+          if (other.closed) each.end();
+          each.resume();
+        }
+      }
     },
     async close() {
       cut();

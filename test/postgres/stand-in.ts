@@ -3,6 +3,7 @@
  * schema of its own, and so is each file.
  */
 import { createHash } from "node:crypto";
+import { resolve } from "node:path";
 import { Pool } from "pg";
 import type { MemoryStore } from "../../runtime/stores/memory.js";
 import { postgresStore } from "../../runtime/stores/postgres.js";
@@ -21,7 +22,7 @@ export function memoryStore(): MemoryStore {
 }
 
 export function sqliteStore(path: string): Store {
-  const digest = createHash("sha256").update(path).digest("hex").slice(0, 16);
+  const digest = createHash("sha256").update(resolve(path)).digest("hex").slice(0, 16);
   const schema = path === ":memory:" ? newSchema() : `${newSchema.prefix}file_${digest}`;
   return noted(postgresStore(url, { schema, connections: 4 }));
 }
@@ -107,7 +108,7 @@ async function fork(from: string, to: string, runId: string | undefined, length:
   }
   appends.set(runId!, kept);
   const run = `(SELECT number FROM ${b}.runs WHERE id = $1)`;
-  await pool.query(`DELETE FROM ${b}.entries WHERE run = ${run} AND seq > $2`, [runId, length]);
+  await pool.query(`DELETE FROM ${b}.entries WHERE run = ${run} AND seq > $2::float8`, [runId, length]);
   await pool.query(`UPDATE ${b}.inbox SET used = CASE WHEN number = ANY ($2) THEN 1 ELSE 0 END WHERE run = ${run}`, [
     runId,
     used,

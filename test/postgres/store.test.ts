@@ -4,7 +4,12 @@ import { Client, Pool } from "pg";
 import { Stepmark, step, waitFor, workflow } from "stepmark";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DamagedJournalError, StaleOwnerError, StoreError } from "../../runtime/errors.js";
-import { type PostgresOptions, type PostgresPool, postgresStore } from "../../runtime/stores/postgres.js";
+import {
+  type PostgresOptions,
+  type PostgresPool,
+  postgresMigrations,
+  postgresStore,
+} from "../../runtime/stores/postgres.js";
 import { schemaOf, schemaVersion } from "../../runtime/stores/postgres-schema.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { alive, dead, describeStore, entry, lease, newRun, owned, owner } from "../stores/behaviour.js";
@@ -149,6 +154,65 @@ describe("the schema", () => {
     } finally {
       await query(`DROP SCHEMA ${schema} CASCADE; DROP ROLE ${maker}; DROP ROLE ${user}`);
     }
+  });
+
+  it("may be made by hand, and is then only used: a role that owns no more than its schema, and one that may make nothing", async () => {
+    const schema = `${newSchema()} "by hand"`;
+    const { quoted } = schemaOf(schema);
+    const role = newSchema();
+    const owner = new Client(set({ role: `${role}_owner` }));
+    await query(`
+      CREATE ROLE ${role}_owner; CREATE ROLE ${role}_app; CREATE SCHEMA ${quoted} AUTHORIZATION ${role}_owner`);
+    try {
+      await owner.connect();
+      // Who may make no schemas skips that line.
+      await owner.query(postgresMigrations(schema).replace(/CREATE SCHEMA .*;/, ""));
+      await owner.query(`
+        GRANT USAGE ON SCHEMA ${quoted} TO ${role}_app;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${quoted} TO ${role}_app`);
+      const asApp = storeIn(schema, set({ role: `${role}_app` }));
+      await asApp.append("r", await owned(asApp, "r"), [entry(1)], { wake: { run: "r", target: "t", at: 1 } });
+      const itself = newSchema();
+      await storeIn(itself).list({});
+      const objects = `
+        SELECT relname AS name, relkind::text AS kind FROM pg_class JOIN pg_namespace AS s ON s.oid = relnamespace WHERE nspname = $1
+        UNION ALL SELECT proname, prosrc FROM pg_proc JOIN pg_namespace AS s ON s.oid = pronamespace WHERE nspname = $1`;
+      const [byHand, byStore] = await Promise.all(
+        [schema, itself].map((name) => query(`${objects} ORDER BY 1, 2`, [name])),
+      );
+      expect(byHand!.map(({ name }) => name)).toEqual(byStore!.map(({ name }) => name));
+      expect(() => postgresMigrations("pg_x")).toThrow(/cannot be named/);
+    } finally {
+      await owner.end();
+      await query(`DROP SCHEMA ${quoted} CASCADE; DROP ROLE ${role}_owner; DROP ROLE ${role}_app`);
+    }
+  });
+
+  it("may have its entries in partitions, by ranges of runs", async () => {
+    const schema = newSchema();
+    const store = storeIn(schema);
+    await store.list({});
+    // As docs/postgres.md has it.
+    await query(`
+      DROP VIEW ${schema}.journal;
+      DROP TABLE ${schema}.entries;
+      CREATE TABLE ${schema}.entries (
+        run bigint NOT NULL REFERENCES ${schema}.runs (number) ON DELETE CASCADE,
+        seq integer NOT NULL,
+        entry text NOT NULL,
+        PRIMARY KEY (run, seq)
+      ) PARTITION BY RANGE (run);
+      CREATE TABLE ${schema}.entries_1 PARTITION OF ${schema}.entries FOR VALUES FROM (0) TO (3);
+      CREATE TABLE ${schema}.entries_2 PARTITION OF ${schema}.entries FOR VALUES FROM (3) TO (6)`);
+    const runs = ["a", "b", "c", "d"];
+    const fences: number[] = [];
+    for (const run of runs) fences.push(await owned(store, run));
+    await Promise.all(runs.map((run, i) => store.append(run, fences[i]!, [entry(1), entry(2)])));
+    await expect(store.append("c", fences[2]!, [entry(2)])).rejects.toBeInstanceOf(StoreError);
+    for (const run of runs) expect(await store.entries(run)).toEqual([entry(1), entry(2)]);
+    expect(await query(`SELECT count(*)::int FROM ${schema}.entries_1`)).toEqual([{ count: 4 }]);
+    await store.delete("a");
+    expect(await query(`SELECT count(*)::int FROM ${schema}.entries`)).toEqual([{ count: 6 }]);
   });
 
   it("has a view for people who look into it, and deleting a run there deletes all of it", async () => {

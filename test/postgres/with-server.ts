@@ -10,20 +10,21 @@ import { binaries, startServer } from "./server.js";
 const args = process.argv.slice(2);
 const durable = args[0] === "--durable";
 const [command, ...rest] = durable ? args.slice(1) : args;
-let url = process.env.DATABASE_URL;
+const env = { ...process.env };
 let remove = async (): Promise<void> => {};
-if (url === undefined) {
+if (env.DATABASE_URL === undefined) {
   if (binaries() === undefined) {
     console.error(
       "There is no Postgres here: install its server (Debian: apt-get install postgresql), or set DATABASE_URL.",
     );
     process.exit(2);
   }
-  ({ url, remove } = await startServer({ durable }));
+  ({ url: env.DATABASE_URL, remove } = await startServer({ durable }));
+  env.DATABASE_IS_THROWN_AWAY = "yes";
 }
 // Whoever interrupts this interrupts the command, which then ends, and the server after it.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
-const child = spawn(command!, rest, { stdio: "inherit", env: { ...process.env, DATABASE_URL: url } });
+const child = spawn(command!, rest, { stdio: "inherit", env });
 const [code] = (await once(child, "close")) as [number | null];
 await remove();
 process.exit(code ?? 1);

@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "stepmark";
 import { seeded } from "../support/schedule.js";
+import { underWay } from "../support/under-way.js";
 
 /** So many macrotasks without anything to do, and only time can bring more. */
 const quietAfter = 12;
@@ -61,6 +62,8 @@ export class Scheduler implements Clock {
     let vain = 0;
     for (let quiet = 0; ; quiet++) {
       for (let i = this.below(3); i >= 0; i--) await setImmediate();
+      // A store that is a real one takes its time, and that is nothing to choose from.
+      while (underWay.any) await setImmediate();
       if (over()) return true;
       const choices = [...this.turns(), ...this.dueSoon(), ...offers()];
       if (choices.length === 0) {

@@ -1,4 +1,7 @@
-/** Builds programs that tests run as processes of their own, for plain Node, with our transformer, from the library's sources. */
+/**
+ * Builds programs that tests run as processes of their own, for plain Node, with our transformer, from the library's sources.
+ * Where the tests are run on Postgres, so are the programs.
+ */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
@@ -20,7 +23,7 @@ export async function buildChild(program = "test/killstorm/child.ts", root = pro
     format: "esm",
     packages: "external",
     tsconfig: join(root, "tsconfig.json"),
-    plugins: [transformed(root)],
+    plugins: process.env.DATABASE_URL === undefined ? [transformed(root)] : [transformed(root), onPostgres(root)],
   });
   return outfile;
 }
@@ -37,6 +40,17 @@ function transformed(root: string): Plugin {
         });
         return { contents: outputText, loader: "js" };
       });
+    },
+  };
+}
+
+/** Puts Postgres in the place of SQLite. */
+function onPostgres(root: string): Plugin {
+  const path = join(root, "test/postgres/stand-in.ts");
+  return {
+    name: "stepmark-on-postgres",
+    setup({ onResolve }) {
+      onResolve({ filter: /^(stepmark|\.\.\/stores)\/sqlite(\.js)?$/ }, () => ({ path }));
     },
   };
 }
