@@ -15,7 +15,7 @@ const cures: Readonly<Record<string, (id: string) => string>> = {
   NOT_TRANSFORMED: () =>
     "`stepmark doctor` looks at how this project is built, `stepmark doctor --build FOLDER` at what came of it.",
   REPLAY_MISMATCH: (id) =>
-    `${again(id, " --accept edits")} goes on if the code was edited on purpose; ${whatAnEditDid}`,
+    `\`stepmark ui\` shows both sides beside each other. If the code was edited on purpose, ${again(id, " --accept edits")} goes on; ${whatAnEditDid}`,
   RETIRED_SITE: (id) =>
     `${renamed} ${again(id, " --accept edits")} goes on without the record of what is gone; ${whatAnEditDid}`,
   AMBIGUOUS_SITE: () => `${renamed} Of two calls that look alike it asks which is which; ${whatAnEditDid}`,

@@ -122,7 +122,12 @@ async function said(app: Stepmark, id: string): Promise<string[]> {
   if (info.status === "failed") {
     const error = readField(info, "error");
     const cure = cureFor(error, id);
-    return ["", ...errorLines(error), ...(cure === undefined ? [] : [`On the command line: ${cure}`])];
+    return [
+      "",
+      ...errorLines(error),
+      ...(cure === undefined ? [] : [`On the command line: ${cure}`]),
+      `\`stepmark show ${quoted(id)} --values\` tells how the run came there.`,
+    ];
   }
   if (info.status !== "waiting") return [];
   const [first] = info.waits;

@@ -7,7 +7,7 @@ import { command, listed, UsageError } from "../command.js";
 import { cut, type Look, table } from "../look.js";
 import { driverOf, plainCodec, readField } from "../run-state.js";
 import { existingStore, storeOption, using } from "../run-store.js";
-import { errorText, fromNow, lasted, statusStyle, visible } from "../words.js";
+import { errorText, fromNow, lasted, quoted, statusStyle, visible } from "../words.js";
 
 const statuses = ["running", "waiting", "completed", "failed", "cancelled"] as const satisfies readonly StoredStatus[];
 
@@ -44,6 +44,9 @@ to be known of it at once: why it failed, what it waits for, or that nobody driv
       for (const run of shown) rows.push(await rowOf(store, run));
       if (values.json) for (const row of rows) print(JSON.stringify(jsonView(row)));
       else for (const line of linesOf(rows, look)) print(line);
+      const failed = rows.find(({ status }) => status === "failed");
+      if (failed !== undefined && look.width !== undefined && !values.json)
+        warn(`\`stepmark show ${quoted(failed.id)}\` tells why it has failed, and what helps.`);
       if (wanted.length > limit) warn(`There are more: --limit ${limit * 2} shows them.`);
       else if (wanted.length === 0) warn("There are none.");
       return 0;

@@ -1,6 +1,7 @@
 /** `stepmark show`: a run as its journal tells it. */
 import { jsonView } from "../../runtime/http/json-view.js";
 import { shownRun } from "../../runtime/http/shown.js";
+import { fieldOf } from "../../runtime/journal/careful.js";
 import { type CallInfo, type CallNode, callsOf, treeOf } from "../call-tree.js";
 import { command, UsageError } from "../command.js";
 import { cureFor } from "../cures.js";
@@ -229,9 +230,16 @@ function notesOf({ info }: RunState, call: CallInfo): string[] {
   if (refused > 0) notes.push(`${counted(refused, "answer")} refused`);
   if (state === "begun" && due !== undefined)
     notes.push(kind === "timer" ? `until ${fromNow(due, now)}` : `times out ${fromNow(due, now)}`);
-  if (info.orphans.includes(key)) notes.push("orphan");
+  if (key === misfitOf(info)) notes.push("does not fit");
+  else if (info.orphans.includes(key)) notes.push("orphan");
   if (info.edited.includes(key)) notes.push("edited");
   return notes;
+}
+
+/** The recorded call that did not fit the code, where that is why the run failed. */
+function misfitOf(info: RunState["info"]): unknown {
+  if (info.status !== "failed") return undefined;
+  return fieldOf(Object(fieldOf(Object(readField(info, "error")), "recorded")), "key");
 }
 
 function callDetails(call: CallInfo, look: Look, values: boolean): string[] {

@@ -11,7 +11,11 @@ export interface Asking {
   chain: string;
 }
 
-export type Verdict = { hit: true; edited: boolean } | { hit: false; reason: "ambiguous" | "mismatch"; what: string };
+export type Verdict =
+  | { hit: true; edited: boolean }
+  | { hit: false; reason: "ambiguous"; what: string }
+  /** `codeChanged`: since the recording, so that `acceptEdits` would have made it a hit. */
+  | { hit: false; reason: "mismatch"; what: string; codeChanged: boolean };
 
 /**
  * @param rootChanged whether the workflow's own function is another one than when the run was recorded
@@ -50,12 +54,13 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
   const sameText = entry.site?.text === asking.site?.text;
   if (!sameText) return { hit: true, edited: true };
   if ((entry.args ?? "") === asking.args) return { hit: true, edited: false };
-  const changed = rootChanged || entry.site?.moduleText !== asking.site?.moduleText;
-  if (changed && acceptEdits) return { hit: true, edited: true };
+  const codeChanged = rootChanged || entry.site?.moduleText !== asking.site?.moduleText;
+  if (codeChanged && acceptEdits) return { hit: true, edited: true };
   return {
     hit: false,
     reason: "mismatch",
     what: `The recorded outcome is for other arguments: recorded ${entry.args || "(none)"}, asked for ${asking.args || "(none)"}`,
+    codeChanged,
   };
 }
 

@@ -32,7 +32,9 @@ export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: fal
   if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place, compared);
   return new ReplayMismatchError(
     verdict.what,
-    'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.',
+    verdict.codeChanged
+      ? 'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.'
+      : "The code is as it was, so what differs comes from outside the record: take time, randomness, environment and I/O from recorded calls (`await now()`, `await step(...)`).",
     place,
     compared,
   );

@@ -1,5 +1,4 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
-import type { AsyncResource } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { types } from "node:util";
 import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
@@ -21,11 +20,16 @@ export interface RetryPolicy {
   delay(attempt: number): number;
 }
 
+/** What is asked of an `AsyncResource`: Node's own types are no part of the public ones, so that projects without them compile. */
+export interface AsyncContext {
+  runInAsyncScope<T>(work: () => T): T;
+}
+
 export interface BodyRequest {
   fn: (...args: unknown[]) => unknown;
   args: unknown[];
   /** The async context of the call; not needed if that is answered by the record. */
-  context: AsyncResource | undefined;
+  context: AsyncContext | undefined;
   /** Where the step's call stands. */
   site: Site | null;
   retry: RetryPolicy | undefined;

@@ -99,13 +99,27 @@ describe("stepmark cancel", () => {
 });
 
 describe("stepmark resume and retry", () => {
+  it("lead to the call whose record does not fit", () => {
+    app.begin("unsteady", "u-1");
+    const { status, stderr } = go("resume", "u-1");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/recorded \["signed by \d+"\], asked for \["signed by \d+"\]/);
+    expect(stderr).toContain("The code is as it was, so what differs comes from outside the record");
+    expect(stderr).toContain("`stepmark show u-1 --values` tells how the run came there.");
+    const shown = app.stepmark("show", "u-1", "--values").stdout;
+    expect(shown).toMatch(/sign +done .*does not fit/);
+    expect(shown).toMatch(/never +unanswered .*orphan/);
+  });
+
   it("run the failed step again, and nothing else", () => {
     app.write("closed", "");
     app.begin("order", "r-1", { items: ["a", "bb"] });
     expect(app.bodies()).toEqual(["charge", "a", "bb", "book a", "book bb", "book bb"]);
     const failed = go("resume", "r-1");
     expect(failed.status).toBe(1);
-    expect(failed.stderr).toBe("\nTypeError: no parcel for bb\n  caused by: Error: the depot is closed\n");
+    expect(failed.stderr).toBe(
+      "\nTypeError: no parcel for bb\n  caused by: Error: the depot is closed\n`stepmark show r-1 --values` tells how the run came there.\n",
+    );
     expect(app.bodies().slice(6)).toEqual(["book bb", "book bb"]);
     rmSync(path.join(app.folder, "closed"));
     expect(go("retry", "r-1").status).toBe(3);

@@ -50,6 +50,11 @@ export const chat = workflow("chat", async () => {
   }
   return heard;
 });
+export const unsteady = workflow("unsteady", async () => {
+  await step("before", note, "before");
+  await step("sign", note, "signed by " + process.pid);
+  await waitFor("never");
+});
 export class Point {
   constructor(x) { this.x = x; }
 }

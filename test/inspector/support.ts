@@ -72,9 +72,18 @@ export async function openPage(
   page.on("request", (request) => {
     if (!request.url().startsWith(inspector.origin)) complaints.push(`asked for ${request.url()}`);
   });
-  await page.goto(inspector.url);
-  if (at !== undefined) await page.goto(`${inspector.origin}/#/${at}`);
+  if (at === undefined) await page.goto(inspector.url);
+  else {
+    // As in a tab that was opened with the token before.
+    await page.addInitScript(`sessionStorage.setItem("stepmark-token", ${JSON.stringify(inspector.token)})`);
+    await page.goto(`${inspector.origin}/#/${at}`);
+  }
   return { page, complaints };
+}
+
+/** Resolves when what the page has been told to do by now is to be seen. */
+export async function painted(page: Page): Promise<void> {
+  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
 }
 
 /** The run's row in the list. */
