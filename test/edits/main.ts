@@ -21,6 +21,8 @@ const { values } = parseArgs({
     /** How many prefixes of the journal a run is resumed from, or "all". */
     cuts: { type: "string", default: "2" },
     json: { type: "boolean", default: false },
+    /** What became of each call that was not kept. */
+    calls: { type: "boolean", default: false },
   },
 });
 
@@ -68,6 +70,10 @@ async function take({ flow, family, edit, where, before: source, after }: Case):
   for (const { mode, kept, calls, expected, error } of resumptions) {
     for (const [ask, { fate, same }] of calls) {
       count(row.fates, fateKey(mode, same, fate));
+      if (values.calls && fate !== "kept")
+        console.log(
+          `${mode}: ${flow} | ${edit} | ${where} after ${kept}: ${fate}, ${same ? "same" : "gone"}: ${ask.key}`,
+        );
       const isFault = fate === "taken" || fate === "redone";
       if (isFault) notes.push(`${fate}, ${mode}: ${flow} | ${edit} | ${where} after ${kept}: ${ask.key}`);
     }

@@ -6,7 +6,8 @@
 import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
-import { type GoneLine, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
+import { type Doubt, doubtsOf } from "./doubts.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -35,6 +36,8 @@ export interface Reconciliation {
   readonly moves: readonly Move[];
   readonly added: readonly SourcePlace[];
   readonly retired: readonly LockLine[];
+  /** Places that are gone, but perhaps not for good. */
+  readonly unclear: readonly Doubt[];
 }
 
 /** @param lines of the lock file */
@@ -59,7 +62,7 @@ class Reconciling {
     lines: readonly LockLine[],
     private readonly files: readonly SourceFile[],
   ) {
-    this.live = lines.filter(({ retired }) => !retired);
+    this.live = lines.filter((line) => !isGone(line) || line.movedTo !== undefined);
     this.places = files.flatMap(({ places }) => places);
     this.matching = new Matching(this.live, this.places);
     this.names = new BornNames(this.live);
@@ -89,12 +92,33 @@ class Reconciling {
       if (route !== undefined) this.note(place, route);
     }
     const moves = [...matching.pairs].map(([place, line]): Move => ({ line, place, route: this.routes.get(place) }));
+    const unclear = [...this.doubts(moves), ...this.replaced()];
     return {
       kept: moves.filter(({ place }) => certain.has(place)),
       moves: moves.filter(({ place }) => !certain.has(place)),
-      added: this.places.filter((place) => !matching.pairs.has(place)),
-      retired: this.live.filter((line) => !matching.isTaken(line)),
+      added: this.free(),
+      retired: this.left().filter((line) => !unclear.some((doubt) => doubt.line === line)),
+      unclear,
     };
+  }
+
+  private doubts(moves: readonly Move[]): Doubt[] {
+    // What keys still hold is not gone, and what they leave out is not new.
+    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(({ tag }) => tag.split("+")) ?? []));
+    return doubtsOf(
+      { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
+      { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
+      new CalledNames(this.live, this.places, this.matching.pairs),
+    );
+  }
+
+  /** Lines of places of which somebody says that they are those of other lines. */
+  private replaced(): Doubt[] {
+    const moved = [...this.matching.pairs].filter(([, { movedTo }]) => movedTo !== undefined);
+    return this.left().flatMap((line) => {
+      const place = moved.map(([each]) => each).find((each) => isSpotOf(line, each));
+      return place === undefined ? [] : [{ line, place }];
+    });
   }
 
   /** What a person would see by what is known so far. */
@@ -153,12 +177,13 @@ class Reconciling {
 
   /** Calls that stand in another function now, which is reached from where they stood, or the other way round. */
   private matchByRoutes(): void {
+    const names = new CalledNames(this.live, this.places, this.matching.pairs);
     for (let most = 1; most <= longestRoute; most++) {
       // A call comes before what it leads to, which may have come with it.
       for (const kind of ["call", "site"] as const) {
         const lines = this.left().filter((line) => line.kind === kind);
         const places = this.free().filter((place) => place.kind === kind);
-        const score = (line: LockLine, place: SourcePlace): number => this.scoreOnRoute(line, place, most);
+        const score = (line: LockLine, place: SourcePlace): number => this.scoreOnRoute(line, place, names, most);
         const best = bestPairs(lines, places, score, 1);
         const pairs = best.length > 0 ? best : pairsInOrder(lines, places).filter((pair) => score(...pair) > 0);
         const taken = pairs.filter(([line, place]) => this.takeByRoute(line, place));
@@ -167,11 +192,21 @@ class Reconciling {
     }
   }
 
-  private scoreOnRoute(line: LockLine, place: SourcePlace, most: number): number {
-    if (baseOf(line.anchor) !== baseOf(place.anchor)) return 0;
+  private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
+    const isSameName = baseOf(line.anchor) === names.of(place);
+    if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
+      return 0;
+    if (line.text !== place.text && this.isShared(line, place)) return 0;
     const route = this.route(line, place);
     if (route === undefined || route.length > most) return 0;
     return 1 + (line.text === place.text ? 2 : 0) + (line.own === place.own ? 1 : 0);
+  }
+
+  /** Whether other calls have the text that one of two has, or had it: it may be a copy of theirs, or what is left of copies. */
+  private isShared(line: LockLine, place: SourcePlace): boolean {
+    const texts = [line.text, place.text];
+    const isOther = (each: Place): boolean => each !== line && each !== place && texts.includes(each.text);
+    return this.live.some(isOther) || this.places.some(isOther);
   }
 
   /** @returns whether the way is still one that fits with the others */
@@ -307,6 +342,10 @@ function countedLegs(then: readonly AnyLeg[], now: readonly AnyLeg[], missing: n
   const legs = missing > 0 ? then : now;
   const candidates = legs.filter(({ call, callback }) => callback !== undefined && iterating.test(baseOf(call.anchor)));
   return candidates.length === Math.abs(missing) ? new Set(candidates) : undefined;
+}
+
+function isSpotOf({ path, kind, container, anchor }: LockLine, place: SourcePlace): boolean {
+  return path === place.path && kind === place.kind && container === place.container && anchor === place.anchor;
 }
 
 function module(path: string): Fn {
