@@ -27,6 +27,8 @@ export interface Route {
   readonly skip: number;
   /** How many calls it is about. */
   readonly length: number;
+  /** Whether one of them calls a function for each item, and that counts as no iteration. */
+  readonly iterates: boolean;
 }
 
 export interface Reconciliation {
@@ -196,17 +198,19 @@ class Reconciling {
     const isSameName = baseOf(line.anchor) === names.of(place);
     if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
       return 0;
-    if (line.text !== place.text && this.isShared(line, place)) return 0;
+    const isEdited = line.text !== place.text;
+    if (isEdited && this.isCopy(line, place)) return 0;
     const route = this.route(line, place);
     if (route === undefined || route.length > most) return 0;
+    // What is done for each item is not what was done once, or the other way round.
+    if (isEdited && route.iterates) return 0;
     return 1 + (line.text === place.text ? 2 : 0) + (line.own === place.own ? 1 : 0);
   }
 
-  /** Whether other calls have the text that one of two has, or had it: it may be a copy of theirs, or what is left of copies. */
-  private isShared(line: LockLine, place: SourcePlace): boolean {
-    const texts = [line.text, place.text];
-    const isOther = (each: Place): boolean => each !== line && each !== place && texts.includes(each.text);
-    return this.live.some(isOther) || this.places.some(isOther);
+  /** Whether a call of another function had the text that a place has: then it is that one, or a copy of it. */
+  private isCopy(line: LockLine, place: SourcePlace): boolean {
+    const isIt = (each: LockLine): boolean => each.kind === place.kind && each.text === place.text;
+    return this.live.some((each) => each !== line && isIt(each) && spell(each) !== spell(place));
   }
 
   /** @returns whether the way is still one that fits with the others */
@@ -258,6 +262,7 @@ class Reconciling {
       under: [...under, ...(line.under ?? [])],
       skip: (line.skip ?? 0) - skipped.size + now.length,
       length: then.length + now.length,
+      iterates: [...then, ...now].some((leg) => isIterating(leg) && !counted.has(leg)),
     };
   }
 
@@ -330,6 +335,10 @@ function isCounted({ call }: Leg<LockLine>): boolean {
 /** Library methods that call a function once for each item. */
 const iterating = /^(map|forEach|flatMap|filter|some|every|find|reduce|from)$/;
 
+function isIterating({ call, callback }: AnyLeg): boolean {
+  return callback !== undefined && iterating.test(baseOf(call.anchor));
+}
+
 type AnyLeg = Leg<LockLine> | Leg<SourcePlace>;
 
 /**
@@ -340,7 +349,7 @@ type AnyLeg = Leg<LockLine> | Leg<SourcePlace>;
 function countedLegs(then: readonly AnyLeg[], now: readonly AnyLeg[], missing: number): Set<AnyLeg> | undefined {
   if (missing === 0) return new Set();
   const legs = missing > 0 ? then : now;
-  const candidates = legs.filter(({ call, callback }) => callback !== undefined && iterating.test(baseOf(call.anchor)));
+  const candidates = legs.filter(isIterating);
   return candidates.length === Math.abs(missing) ? new Set(candidates) : undefined;
 }
 
