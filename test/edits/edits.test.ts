@@ -15,7 +15,7 @@ it("the corpus has at least 40 kinds of edits of at least 10 flows", () => {
   expect(flows.length).toBeGreaterThanOrEqual(10);
 });
 
-it("one edit of each kind: nothing is done again or given to another call, and with the accepted lock file nearly all is kept", async () => {
+it("one edit of each kind: nothing is done again or given to another call, and with the accepted lock file all is kept but what nobody could know", async () => {
   const report = new Report();
   const unusable: string[] = [];
   for await (const [each, outcome] of casesOf(oneOfEach(flows, 1), 1)) {
@@ -25,9 +25,13 @@ it("one edit of each kind: nothing is done again or given to another call, and w
   expect(report.faults).toEqual([]);
   expect(unusable).toEqual([]);
   expect(report.rows.size).toBeGreaterThanOrEqual(edits.length);
-  const { kept = 0, ...others } = report.total.same.accepted;
-  const all = Object.values(others).reduce((sum, number) => sum + number, kept);
-  expect(kept / all).toBeGreaterThan(0.97);
+  const notKept = [...report.rows].filter(([, { same }]) => Object.keys(same.accepted).some((fate) => fate !== "kept"));
+  expect(notKept.map(([edit]) => edit)).toEqual([
+    "helper inlined at one of its calls",
+    "helper inlined at one of its calls, undone",
+    "items no longer go by their keys",
+    "items no longer go by their keys, undone",
+  ]);
   // Others, who number calls, would have mixed some of the same up.
   expect(report.total.papers.ordinal.taken).toBeGreaterThan(0);
 }, 120_000);

@@ -57,6 +57,7 @@ class Reconciling {
   private readonly waysThen: Ways<LockLine>;
   private readonly waysNow: Ways<SourcePlace>;
   private readonly byPath: ReadonlyMap<string, SourceFile>;
+  private known = { pairs: -1, functions: new Map<string, string>() };
   /** Paths that files had before, by what they are now. */
   private readonly movedFiles = new Map<string, string>();
 
@@ -172,6 +173,7 @@ class Reconciling {
   private routeFunctions(): void {
     for (const [place, line] of this.matching.pairs) {
       if (place.kind !== "function" || place.container === "" || line.container === "") continue;
+      if (this.isSameFunction(line, place)) continue;
       const route = this.route(line, place);
       if (route !== undefined && route.length > 0) this.note(place, route);
     }
@@ -289,9 +291,18 @@ class Reconciling {
 
   private isSameFunction(then: Fn, now: Fn): boolean {
     if (then.container === "" || now.container === "") return spell(then) === spell(now);
-    for (const [place, line] of this.matching.pairs)
-      if (place.kind === "function" && spell(inside(place)) === spell(now)) return spell(inside(line)) === spell(then);
-    return false;
+    return this.functionsThen().get(spell(now)) === spell(then);
+  }
+
+  /** What functions were, by what they are now, as far as that is known by now. */
+  private functionsThen(): ReadonlyMap<string, string> {
+    const { pairs } = this.matching;
+    if (this.known.pairs !== pairs.size) {
+      const functions = [...pairs].filter(([{ kind }]) => kind === "function");
+      const before = new Map(functions.map(([place, line]) => [spell(inside(place)), spell(inside(line))]));
+      this.known = { pairs: pairs.size, functions: before };
+    }
+    return this.known.functions;
   }
 
   private left(): LockLine[] {
