@@ -2,11 +2,13 @@
  * What surrounds one pass over a flow: bodies whose results say which execution they are of, answers, and a notebook of every call
  * that the code makes: which one of the source it is, and what it was given. Nothing here goes by replay keys, but for calls that are
  * given nothing.
+ *
+ * The library is imported by its path, so that this file is not transformed itself: its functions would count as the flow's.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import * as stepmark from "stepmark";
+import * as stepmark from "../../runtime/index.js";
 import { type Frame, keyOf, MarkedCall } from "../../runtime/scope/place.js";
 import { state } from "../../runtime/scope/process-state.js";
 import type { LoopPath } from "../../runtime/scope/site-table.js";
