@@ -1,7 +1,7 @@
 /** In what a lock file and the code differ. */
 import { faultsOf } from "../transformer/lock/faults.js";
 import type { Lock } from "../transformer/lock/lock-file.js";
-import { type LockLine, printLine } from "../transformer/lock/lock-line.js";
+import { isGone, type LockLine, printLine } from "../transformer/lock/lock-line.js";
 import { reconcile } from "../transformer/lock/reconcile.js";
 import type { SourceFile } from "../transformer/lock/source-file.js";
 import { lockLines } from "../transformer/lock/write-lock.js";
@@ -11,8 +11,8 @@ import { moveText, nameOf, whereIs } from "./place-text.js";
 export function lockDifferences(lock: Lock, files: readonly SourceFile[]): string[] {
   const found = reconcile(lock.lines, files);
   const written = new Set(lock.lines.map(essence));
-  const after = lockLines(lock.lines, files, [...found.kept, ...found.moves]);
-  const differing = after.filter((line) => !line.retired && !written.has(essence(line)));
+  const after = lockLines(lock.lines, files, [...found.kept, ...found.moves], found.unclear);
+  const differing = after.filter((line) => !isGone(line) && !written.has(essence(line)));
   const known = new Set([...found.added, ...found.moves.map(({ place }) => place)]);
   const isKnown = (place: { path: string; container: string; anchor: string; kind: string }): boolean =>
     [...known].some(
@@ -26,7 +26,9 @@ export function lockDifferences(lock: Lock, files: readonly SourceFile[]): strin
     ...faultsOf(lock.lines),
     ...found.added.map((place) => `new       ${whereIs(place)}  ${nameOf(place)}`),
     ...found.moves.map((move) => `changed   ${moveText(move)}`),
-    ...found.retired.map((line) => `gone      ${line.path}  ${nameOf(line)}`),
+    ...[...found.retired, ...found.unclear.map(({ line }) => line)].map(
+      (line) => `gone      ${line.path}  ${nameOf(line)}`,
+    ),
     ...differing.filter((line) => !isKnown(line)).map((line) => `edited    ${line.path}  ${nameOf(line)}`),
   ];
 }

@@ -1,4 +1,5 @@
 /** Places and moves in words, for people. */
+import type { Doubt } from "../transformer/lock/doubts.js";
 import { type LockLine, splitContainer } from "../transformer/lock/lock-line.js";
 import type { Move } from "../transformer/lock/reconcile.js";
 import type { SourcePlace } from "../transformer/lock/source-file.js";
@@ -24,4 +25,9 @@ export function moveText({ line, place, route }: Move): string {
     ...(route === undefined || route.under.length + route.through.size === 0 ? [] : ["reached by other calls"]),
   ];
   return `${whereIs(place)}  ${nameOf(place)}  was ${before}${changes.length === 0 ? "" : `: ${changes.join(", ")}`}\n    ${place.excerpt}`;
+}
+
+/** What may have become of a place that is gone. */
+export function doubtText({ line, place }: Doubt): string {
+  return `${line.path}  ${nameOf(line)}  is gone, and this may do its work: ${whereIs(place)}  ${nameOf(place)}\n    ${place.excerpt}`;
 }

@@ -6,11 +6,16 @@ import { parseArgs } from "node:util";
 import { transformText } from "stepmark/transform";
 import { callCost } from "./calls.js";
 import { compileCost } from "./compile.js";
+import { lockCost } from "./lock.js";
+import type { Comparison, Cost } from "./project.js";
 import { plainFile } from "./sources.js";
 import { emittedSizes, textSpeed } from "./text.js";
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "5" }, only: { type: "string", default: "calls,text,size,compile" } },
+  options: {
+    rounds: { type: "string", default: "5" },
+    only: { type: "string", default: "calls,text,size,compile,lock" },
+  },
 });
 const rounds = Math.max(1, Number.parseInt(values.rounds, 10));
 const parts = new Set(values.only.split(","));
@@ -37,10 +42,21 @@ if (parts.has("size")) {
 }
 if (parts.has("compile")) {
   console.log("tspc on 1,000 files, 200 of them with workflows:");
-  const { without, withPlugin, ratio } = compileCost(process.cwd(), rounds);
-  const cost = ({ wall, cpu }: typeof without): string =>
-    `${(wall / 1000).toFixed(2)} s, ${(cpu / 1000).toFixed(2)} s of processor time`;
-  line("without the plugin", cost(without));
-  line("with the plugin", cost(withPlugin));
+  compared(compileCost(process.cwd(), rounds), "without the plugin", "with the plugin");
+}
+if (parts.has("lock")) {
+  const { places, check, build } = lockCost(process.cwd(), rounds);
+  console.log(`the lock file of 1,000 files, 200 of them with workflows, ${places} lines:`);
+  line("stepmark check, the whole process", cost(check));
+  compared(build, "tspc without the lock file", "tspc with it");
+}
+
+function compared({ one, other, ratio }: Comparison, nameOfOne: string, nameOfOther: string): void {
+  line(nameOfOne, cost(one));
+  line(nameOfOther, cost(other));
   line("ratio, median of the rounds", `${ratio.wall.toFixed(3)}, ${ratio.cpu.toFixed(3)} of processor time`);
+}
+
+function cost({ wall, cpu }: Cost): string {
+  return `${(wall / 1000).toFixed(2)} s, ${(cpu / 1000).toFixed(2)} s of processor time`;
 }

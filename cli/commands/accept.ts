@@ -2,44 +2,57 @@
 import { writeFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline/promises";
+import type { Doubt } from "../../transformer/lock/doubts.js";
 import { printLock } from "../../transformer/lock/lock-file.js";
-import { type Move, reconcile } from "../../transformer/lock/reconcile.js";
+import { isGone } from "../../transformer/lock/lock-line.js";
+import { type Move, type Reconciliation, reconcile } from "../../transformer/lock/reconcile.js";
 import { lockLines } from "../../transformer/lock/write-lock.js";
 import { command, type Output } from "../command.js";
-import { moveText, nameOf, whereIs } from "../place-text.js";
+import { doubtText, moveText, nameOf, whereIs } from "../place-text.js";
 import { projectOptions, readSources } from "../project.js";
 
 export const accept = command({
   usage: ["accept [--yes]"],
   about: `Writes the lock file. Places that are certainly those of old keep their identity, new ones get one of their own. For each
 place that only looks like one of old (moved, renamed, reached by other calls) it asks: yes, and runs in flight go on with it; no,
-and it is a new place, and the old one is gone. The identity of a place that is gone is never used again.`,
+and it is a new place, and the old one is gone. Of a place that is gone while something new does work like its own it asks whether that
+is for good; as long as nobody says so it is \`unclear\`, and runs with its records are refused. The identity of a place that is gone
+is never used again.`,
   options: { yes: { type: "boolean", help: "yes to all" }, ...projectOptions },
-  ends: "Ends with 1 if there were questions and nobody was there to answer.",
+  ends: "Ends with 1 if there were questions and nobody was there to answer; with --yes what is unclear stays so.",
   async run({ values }, output) {
     const { files, lock, lockFile } = readSources(values);
     const before = lock?.lines ?? [];
     const found = reconcile(before, files);
-    const taken = values.yes ? found.moves : await ask(found.moves, output);
-    if (taken === undefined) return 1;
+    const answers = values.yes ? { taken: found.moves, unclear: found.unclear } : await ask(found, output);
+    if (answers === undefined) return 1;
+    const { taken, unclear } = answers;
     const refused = found.moves.filter((move) => !taken.includes(move));
     for (const move of values.yes ? taken : []) output.print(`kept      ${moveText(move)}`);
-    const gone = [...found.retired, ...refused.map(({ line }) => line)];
+    const cleared = found.unclear.filter((doubt) => !unclear.includes(doubt));
+    const gone = [...found.retired, ...[...refused, ...cleared].map(({ line }) => line)];
     for (const line of gone) output.print(`gone      ${line.path}  ${nameOf(line)}`);
+    for (const doubt of unclear) output.print(`unclear   ${doubtText(doubt)}`);
     const added = [...found.added, ...refused.map(({ place }) => place)];
     if (lock !== undefined) for (const place of added) output.print(`new       ${whereIs(place)}  ${nameOf(place)}`);
-    const lines = lockLines(before, files, [...found.kept, ...taken]);
+    const lines = lockLines(before, files, [...found.kept, ...taken], unclear);
     writeFileSync(lockFile, printLock(lines));
-    output.print(`${lockFile}: ${lines.filter(({ retired }) => !retired).length} places, ${added.length} of them new`);
+    output.print(`${lockFile}: ${lines.filter((line) => !isGone(line)).length} places, ${added.length} of them new`);
     return 0;
   },
 });
 
-/** The moves that are taken; undefined if nobody is there to answer. */
-async function ask(moves: readonly Move[], { print, warn }: Output): Promise<Move[] | undefined> {
-  if (moves.length === 0) return [];
+interface Answers {
+  readonly taken: readonly Move[];
+  readonly unclear: readonly Doubt[];
+}
+
+/** Undefined if nobody is there to answer. */
+async function ask({ moves, unclear }: Reconciliation, { print, warn }: Output): Promise<Answers | undefined> {
+  if (moves.length + unclear.length === 0) return { taken: [], unclear: [] };
   if (!process.stdin.isTTY) {
     for (const move of moves) print(`changed   ${moveText(move)}`);
+    for (const doubt of unclear) print(`unclear   ${doubtText(doubt)}`);
     warn("Nothing was written: somebody has to say what became of these. Run it in a terminal, or with --yes.");
     return undefined;
   }
@@ -50,7 +63,12 @@ async function ask(moves: readonly Move[], { print, warn }: Output): Promise<Mov
       const answer = await terminal.question(`${moveText(move)}\n  The same as before? [Y/n] `);
       if (!/^n/i.test(answer.trim())) taken.push(move);
     }
-    return taken;
+    const left: Doubt[] = [];
+    for (const doubt of unclear) {
+      const answer = await terminal.question(`${doubtText(doubt)}\n  Gone for good, and new work? [y/N] `);
+      if (!/^y/i.test(answer.trim())) left.push(doubt);
+    }
+    return { taken, unclear: left };
   } finally {
     terminal.close();
   }

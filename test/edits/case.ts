@@ -1,7 +1,9 @@
 /** One edit of one flow: what it does to a run in flight, whatever there is for a lock file. */
 import type { LockLine } from "../../transformer/lock/lock-line.js";
 import { accept } from "../lock/project.js";
+import { seeded } from "../support/schedule.js";
 import { type Judged, judge } from "./classify.js";
+import { type Case, hash, sample } from "./corpus.js";
 import { allMarks } from "./marks.js";
 import { build, type Program } from "./program.js";
 import type { Project } from "./project.js";
@@ -31,6 +33,35 @@ export interface Before {
   readonly lines: readonly LockLine[];
 }
 
+/**
+ * Tries cases one after the other.
+ *
+ * @param most how many prefixes of a journal a run is resumed from, the whole one always
+ * @returns with each case what came of it, or the error of an edit whose code does not run
+ */
+export async function* casesOf(
+  cases: AsyncIterable<Case>,
+  most: number | "all",
+): AsyncGenerator<[each: Case, outcome: Outcome | Error]> {
+  const known = new Map<Project, Promise<Before>>();
+  for await (const each of cases) {
+    const { flow, edit, where } = each;
+    if (!known.has(each.before)) known.set(each.before, before(each.before));
+    const next = seeded(hash(flow + edit + where));
+    try {
+      const then = await known.get(each.before)!;
+      yield [each, await tryEdit(then, each.after, (entries) => cutsOf(entries, most, next))];
+    } catch (error) {
+      yield [each, error as Error];
+    }
+  }
+}
+
+function cutsOf(entries: number, most: number | "all", next: () => number): number[] {
+  const all = Array.from({ length: entries }, (_, index) => index + 1);
+  return most === "all" ? all : [entries, ...sample(all.slice(0, -1), most - 1, next)];
+}
+
 export async function before(project: Project): Promise<Before> {
   const { lines } = accept([], Object.fromEntries(project.files));
   const plain = build(project, "nodes");
@@ -43,16 +74,20 @@ export async function before(project: Project): Promise<Before> {
   };
 }
 
-/** @param cuts how many entries are left, of so many */
+/**
+ * @param cuts how many entries are left, of so many
+ * @param change what is done to the lock file that is accepted, to put a fault in
+ */
 export async function tryEdit(
   then: Before,
   edited: Project,
   cuts: (entries: number) => readonly number[],
+  change: (lines: readonly LockLine[]) => readonly LockLine[] = (lines) => lines,
 ): Promise<Outcome> {
   const common = allMarks(then.project.files);
   const marksNow = allMarks(edited.files);
   for (const mark of common) if (!marksNow.has(mark)) common.delete(mark);
-  const accepted = accept(then.lines, Object.fromEntries(edited.files)).lines;
+  const accepted = change(accept(then.lines, Object.fromEntries(edited.files)).lines);
   const fresh = build(edited, "text");
   const freshRun = await record(fresh);
   const resumptions: Resumption[] = [];

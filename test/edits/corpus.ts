@@ -35,7 +35,20 @@ export async function* corpus(flows: readonly Flow[], options: CorpusOptions): A
   }
 }
 
-async function* withEdit(flow: Flow, edit: Edit, { seed, places, only }: CorpusOptions): AsyncGenerator<Case> {
+/** Each kind of edit once, each in another flow than the one before, as far as it can be made there. */
+export async function* oneOfEach(flows: readonly Flow[], seed: number): AsyncGenerator<Case> {
+  for (const [index, edit] of edits.entries()) {
+    const turned = flows.map((_, number) => flows[(index + number) % flows.length]!);
+    const flow = turned.find((each) => edit.places(each).length > 0);
+    if (flow !== undefined) yield* withEdit(flow, edit, { seed, places: 1 });
+  }
+}
+
+async function* withEdit(
+  flow: Flow,
+  edit: Edit,
+  { seed, places, only }: Omit<CorpusOptions, "pairs">,
+): AsyncGenerator<Case> {
   const isAskedFor = (name: string): boolean => only === undefined || name.includes(only) || flow.name.includes(only);
   const back = `${edit.name}, undone`;
   if (!isAskedFor(edit.name) && !isAskedFor(back)) return;

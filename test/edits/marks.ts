@@ -42,6 +42,13 @@ export function marksOf(call: Call): string[] {
   return [...comments.matchAll(/@(\w+)/g)].map(([, name]) => name!);
 }
 
+/** The marks of a place: those of a call, and for a function those of the call that it is given to. */
+export function marksAt(node: ts.Node): string[] {
+  if (isCall(node)) return marksOf(node);
+  const { parent } = node;
+  return isCall(parent) && parent.arguments?.some((each) => each === node) ? marksOf(parent) : [];
+}
+
 export function spell(name: string): string {
   return `/*@${name}*/`;
 }

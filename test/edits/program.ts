@@ -9,7 +9,7 @@ import { printLock } from "../../transformer/lock/lock-file.js";
 import type { LockLine } from "../../transformer/lock/lock-line.js";
 import type { PlacedRow } from "../../transformer/plan/index.js";
 import { compile } from "../support/build.js";
-import { isCall, marksOf, placesIn } from "./marks.js";
+import { marksAt, placesIn } from "./marks.js";
 import type { Project } from "./project.js";
 import type { MarkTable, World } from "./world.js";
 
@@ -40,12 +40,13 @@ export function build(project: Project, applier: "nodes" | "text", lock?: readon
     }),
   );
   const places = new Map(texts.map(([file, text]) => [file, placesIn(file, text)]));
-  const marks = new Map(
-    [...places].map(([file, rows]) => [file, rows.map(({ node }) => (isCall(node) ? marksOf(node) : []))]),
-  );
+  const marks = new Map([...places].map(([file, rows]) => [file, rows.map(({ node }) => marksAt(node))]));
   return {
     project,
-    marks: (file, row) => marks.get(file)?.[row] ?? [],
+    marks: {
+      of: (file, row) => marks.get(file)?.[row] ?? [],
+      functionOf: (file, row) => places.get(file)?.[row]?.row[2] ?? -1,
+    },
     place: (file, row) => places.get(file)![row]!,
     load: (world) => load(project.main, modules, world),
   };

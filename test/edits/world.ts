@@ -2,11 +2,13 @@
  * What surrounds one pass over a flow: bodies whose results say which execution they are of, answers, and a notebook of every call
  * that the code makes: which one of the source it is, and what it was given. Nothing here goes by replay keys, but for calls that are
  * given nothing.
+ *
+ * The library is imported by its path, so that this file is not transformed itself: its functions would count as the flow's.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import * as stepmark from "stepmark";
+import * as stepmark from "../../runtime/index.js";
 import { type Frame, keyOf, MarkedCall } from "../../runtime/scope/place.js";
 import { state } from "../../runtime/scope/process-state.js";
 import type { LoopPath } from "../../runtime/scope/site-table.js";
@@ -31,8 +33,13 @@ export interface Ask {
   given?: string;
 }
 
-/** Marks of the calls of a build, by file and row. */
-export type MarkTable = (file: string, row: number) => readonly string[];
+/** What a build's places are marked with, by file and row. */
+export interface MarkTable {
+  /** The marks of a call; of a function, those of the call that it is given to. */
+  of(file: string, row: number): readonly string[];
+  /** The row of the function that a place is in; -1 for the module. */
+  functionOf(file: string, row: number): number;
+}
 
 const sited = ["step", "waitFor", "sleep", "now", "random", "uuid"] as const;
 
@@ -89,8 +96,8 @@ export class World {
       file: module.path,
       row,
       key: keyOf(frame, module.places[row]!, path),
-      own: this.marks(module.path, row),
-      way: this.wayTo(frame),
+      own: this.marks.of(module.path, row),
+      way: this.wayTo(frame, this.marks.functionOf(module.path, row)),
       label: this.labelOf(frame),
       executions: 0,
     };
@@ -104,15 +111,22 @@ export class World {
     ask.given = text;
   }
 
-  /** The marks of the calls that led to a frame; those of the runtime's own, which say who called whom within one build. */
-  private wayTo({ site, within }: Frame): string[] {
+  /**
+   * The marks of the calls that led to a frame; those of the runtime's own, which say who called whom within one build. A
+   * function that code which nobody sees calls later, as a limiter does, is led to by the call that it was given to.
+   *
+   * @param fn the row of the function that the frame is of
+   */
+  private wayTo({ site, within, module }: Frame, fn: number): string[] {
     if (site === null) return [];
     const body = within !== null && within !== site.frame.within ? this.byKey.get(within.key) : undefined;
     if (body !== undefined) return [...body.way, ...body.own];
     const { frame } = site;
-    if (!(site instanceof MarkedCall)) return this.wayTo(frame);
+    const isCalled = site instanceof MarkedCall;
+    const { path } = isCalled ? frame.module : module;
     // biome-ignore lint/complexity/useLiteralKeys: it is private
-    return [...this.wayTo(frame), ...this.marks(frame.module.path, frame.module.places.indexOf(site["place"]))];
+    const row = isCalled ? frame.module.places.indexOf(site["place"]) : fn;
+    return [...this.wayTo(frame, this.marks.functionOf(path, row)), ...this.marks.of(path, row)];
   }
 
   private async done(name: string, ...args: unknown[]): Promise<string> {

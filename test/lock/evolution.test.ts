@@ -199,6 +199,56 @@ it("E4: what is gone with its file is an orphan once that is accepted", async ()
   expect(accepted).toMatchObject({ output: ["charge#1", "ship#3"], ran: ["ship"], orphans: ["w/tell()/mail"] });
 });
 
+describe("what is gone while something new does its work", () => {
+  const helper = "const pay = async () => step(charge, 1);";
+  const v1 = flow("const a = await pay(); const b = await pay(); return [a, b];", helper);
+  const v2 = flow("const a = await step(charge, 1); const b = await pay(); return [a, b];", helper);
+
+  it.each([1, 2])(
+    "a helper inlined at one of its calls: is not retired but unclear, and refused, after %i entries",
+    async (kept) => {
+      const { accepted, lines } = await edit(v1, v2, kept);
+      expect(lines.filter(({ unclear }) => unclear).map(({ anchor }) => anchor)).toEqual([
+        expect.stringMatching(/^pay/),
+      ]);
+      expect(accepted).toMatchObject({ ran: [] });
+      expect(accepted.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+    },
+  );
+
+  it("the same undone: the call that is gone may be the one in the helper", async () => {
+    const { accepted, lines } = await edit(v2, v1, 2);
+    expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge", kind: "site" }]);
+    expect(accepted).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  });
+
+  it("stays unclear at the next time, until somebody says that it is gone", async () => {
+    const { lines } = await edit(v2, v1, 2);
+    expect(accept(lines, v1).lines.some(({ unclear }) => unclear)).toBe(true);
+    const said = printLock(lines).replace(/ unclear$/m, " retired");
+    const store = await record(v2, accept([], v2).lines);
+    const outcome = await resume(store.fork("run", 2), 2, v1, parseLock(said, "stepmark.lock").lines);
+    expect(outcome).toMatchObject({ ran: ["charge:1"], orphans: ["w/charge"] });
+  });
+
+  it("or where it stands now: then the line that the place had is unclear", async () => {
+    const { lines } = await edit(v2, v1, 2);
+    const moved = `${printLock(lines)}moved flow.ts w() charge site to flow.ts pay{} charge\n`;
+    const after = accept(parseLock(moved, "stepmark.lock").lines, v1).lines;
+    const inPay = (each: readonly LockLine[]) =>
+      each.find(({ container, kind }) => container === "pay{}" && kind === "site")!;
+    const gone = lines.find(({ unclear }) => unclear)!;
+    expect(inPay(after.filter(({ unclear }) => !unclear)).tag).toBe(gone.tag);
+    expect(after.filter(({ unclear }) => unclear).map(({ tag }) => tag)).toEqual([inPay(lines).tag]);
+  });
+
+  it("but not where a call is only taken away", async () => {
+    const { accepted, lines } = await edit(v1, flow("const b = await pay(); return [b];", helper), 2);
+    expect(lines.some(({ unclear }) => unclear)).toBe(false);
+    expect(accepted.ran).toEqual([]);
+  });
+});
+
 describe("a line `moved`, written by hand", () => {
   const v1 = flow("const a = await step(charge, 1); return [a, await step(ship)];");
   // Nothing of the call is as it was.

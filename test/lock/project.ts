@@ -29,7 +29,7 @@ export function sourceFiles(sources: Sources): SourceFile[] {
 export function accept(lines: readonly LockLine[], sources: Sources): { lines: LockLine[]; found: Reconciliation } {
   const project = sourceFiles(sources);
   const found = reconcile(lines, project);
-  const written = lockLines(lines, project, [...found.kept, ...found.moves]);
+  const written = lockLines(lines, project, [...found.kept, ...found.moves], found.unclear);
   // As a build reads it.
   return { lines: [...parseLock(printLock(written), "stepmark.lock").lines], found };
 }

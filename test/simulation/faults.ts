@@ -6,6 +6,7 @@ import * as library from "stepmark";
 import { type Codec, codec } from "stepmark";
 import { ChildRuns } from "../../runtime/app/children.js";
 import { DormantRuns } from "../../runtime/app/dormant-runs.js";
+import { Changes } from "../../runtime/run/changes.js";
 import { Execution } from "../../runtime/run/execution.js";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
 import { Replay } from "../../runtime/run/replay.js";
@@ -140,6 +141,10 @@ export const faults: readonly Fault[] = [
           ),
         ),
       ),
+  },
+  {
+    name: "changed takes every build for another one",
+    put: () => replace(Changes.prototype, "isThisBuild", () => () => false),
   },
   {
     name: "nobody wakes a run that has left memory",

@@ -48,6 +48,7 @@ export const editKinds = [
   "insert a call of the same name",
   "insert a call without arguments",
   "insert a thunk",
+  "insert a call behind a change",
   "delete",
   "copy",
   "swap",
@@ -72,8 +73,8 @@ export function show(program: Program): string {
 }
 
 const prelude = `
-import { child, events, keyed, now, publish, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
-import { begin, crash, draw, end, fail, flaky, messageOf, settled, shop, slow, starts, t, took, work } from "world";
+import { changed, child, events, keyed, now, publish, random, sleep, step, uuid, waitFor, workflow } from "stepmark";
+import { begin, crash, draw, end, fail, flaky, messageOf, said, settled, shop, slow, starts, t, took, work } from "world";
 import { Emitter, lifo, limiter, pLimit, retry, scatter, sequence } from "world";
 const workOn = (label) => step(work, label);
 const given = (label) => t(label, step(work, label));
@@ -178,6 +179,8 @@ class Printer {
         return this.attempt(each, place);
       case "loop":
         return this.loop(each, place);
+      case "changed":
+        return `if (${change(`c${each.id}`)}) { ${this.block(each.body, place)} } else { ${this.block(each.other, place)} }`;
       default:
         return `{ ${this.functions(each, place)} }`;
     }
@@ -431,6 +434,8 @@ function edited(text: string, { label, out }: Place, kind: EditKind): string {
       return inserted("step(draw)");
     case "insert a thunk":
       return inserted(`step(() => work(${label} + ".new"))`);
+    case "insert a call behind a change":
+      return `if (${change("new")}) ${inserted(`step("new", work, ${label} + ".new")`)}`;
     case "delete":
       return "";
     case "copy":
@@ -446,6 +451,11 @@ function edited(text: string, { label, out }: Place, kind: EditKind): string {
     case "wrap in a function":
       return `await (async () => { ${text} })();`;
   }
+}
+
+/** An expression that asks whether the run knows of a change. */
+function change(id: string): string {
+  return `said("${id}", await changed("${id}"))`;
 }
 
 /** The ways to do something for each item at once. */

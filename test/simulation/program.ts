@@ -59,7 +59,9 @@ export type Statement =
   /** A call that nobody awaits. */
   | { statement: "background"; task: Task }
   /** Messages from outside: one after the other, or two asked for at once. */
-  | { statement: "stream"; pull: "loop" | "pair"; times: number; body: Block };
+  | { statement: "stream"; pull: "loop" | "pair"; times: number; body: Block }
+  /** What runs that know of a change do, and what others do. */
+  | { statement: "changed"; id: number; body: Block; other: Block };
 
 export type MapForm = "arrow" | "helper" | "keyed" | "push" | "chain";
 export type Block = Statement[];
@@ -270,6 +272,10 @@ const { block, statement } = fc.letrec<Parts>((tie) => {
         body,
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({ statement: fc.constant("changed" as const), id: fc.nat(1), body, other: body }),
+    },
   );
   return {
     call,
@@ -337,6 +343,8 @@ function callsOf(program: Program): number {
         return each.times;
       case "stream":
         return (each.pull === "pair" ? 2 : each.times) * (1 + ofBlock(each.body, from));
+      case "changed":
+        return 1 + ofBlock(each.body, from);
       case "emitter":
         return each.listeners * (1 + 2 * ofBlock(each.body, from));
     }

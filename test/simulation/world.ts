@@ -62,6 +62,8 @@ export class World {
   private readonly passes = new Map<string, number>();
   /** The same by the run's id. */
   private readonly passesOfRuns = new Map<string, number>();
+  /** What runs have been told of changes. */
+  private readonly changes = new Map<string, boolean>();
   /** The last message of each stream in each pass: what number it has in the stream and in the inbox. */
   private readonly last = new Map<string, { index: number; number: number }>();
 
@@ -74,7 +76,7 @@ export class World {
 
   /** What the program imports. */
   get module(): Record<string, unknown> {
-    const { begin, end, work, draw, fail, crash, flaky, slow, t, shop, took, starts } = this;
+    const { begin, end, work, draw, fail, crash, flaky, slow, t, shop, took, said, starts } = this;
     const unseen = {
       limiter,
       lifo: (most: number) => limiter(most, "newest"),
@@ -84,7 +86,24 @@ export class World {
       sequence,
       Emitter,
     };
-    return { begin, end, work, draw, fail, crash, flaky, slow, t, shop, took, starts, messageOf, settled, ...unseen };
+    return {
+      begin,
+      end,
+      work,
+      draw,
+      fail,
+      crash,
+      flaky,
+      slow,
+      t,
+      shop,
+      took,
+      said,
+      starts,
+      messageOf,
+      settled,
+      ...unseen,
+    };
   }
 
   /**
@@ -142,6 +161,15 @@ export class World {
       );
     this.last.set(stream, { index, number });
     return message;
+  };
+
+  /** Takes an answer of `changed`: a run gets the same for one id always, in every pass. */
+  private readonly said = (id: string, answer: boolean): boolean => {
+    const key = JSON.stringify([(currentScope()!.run as Execution).id, id]);
+    const before = this.changes.get(key) ?? answer;
+    if (before !== answer) this.wrong.push(`changed("${id}") was ${before}, and is ${answer} now`);
+    this.changes.set(key, answer);
+    return answer;
   };
 
   private readonly begin = (label: string | undefined): BodyNote => {

@@ -7,7 +7,15 @@ import { type Row, type RowDetails, RowKind, type Under } from "../../runtime/sc
 import { baseOf } from "../plan/anchors.js";
 import type { Born, BornTable } from "../plan/shape.js";
 import { BornNames } from "./born-names.js";
-import { type GoneLine, joinContainer, type LockKind, type LockLine, ownerOf, splitContainer } from "./lock-line.js";
+import {
+  type GoneLine,
+  isGone,
+  joinContainer,
+  type LockKind,
+  type LockLine,
+  ownerOf,
+  splitContainer,
+} from "./lock-line.js";
 import { certainTiers, type Fn, Matching } from "./match.js";
 import { kindOf, placesOf } from "./places.js";
 
@@ -15,7 +23,7 @@ import { kindOf, placesOf } from "./places.js";
 export function bornBy(lines: readonly LockLine[]): Born {
   return (rows, ownOf) => {
     if (lines.length === 0) return { rows, retired: [], digest: "" };
-    const live = lines.filter(({ retired }) => !retired);
+    const live = lines.filter((line) => !isGone(line) || line.movedTo !== undefined);
     const { path } = lines[0]!;
     const places = placesOf(path, rows, ownOf);
     const module: Fn = { path, container: "" };

@@ -1,18 +1,18 @@
 /** What places were called at birth, by the lines of a lock file. */
-import { joinContainer, type LockLine, splitContainer } from "./lock-line.js";
+import { isGone, joinContainer, type LockLine, splitContainer } from "./lock-line.js";
 
 export class BornNames {
   private readonly functions = new Map<string, LockLine>();
   private readonly known = new Map<string, string>();
 
-  /** @param lines those of functions count, as far as they are not retired */
+  /** @param lines those of functions count, as far as they are not gone */
   constructor(lines: Iterable<LockLine>) {
     for (const line of lines) this.add(line);
   }
 
   /** A function's line comes before those of what is in it. */
   add(line: LockLine): void {
-    if (line.kind === "function" && !line.retired)
+    if (line.kind === "function" && !isGone(line))
       this.functions.set(spell(line.path, line.container, line.anchor), line);
   }
 

@@ -1,7 +1,7 @@
 /** What a change of the code does to runs in flight: which of the places that they know are still where their records look for them. */
 import { bornBy } from "./as-born.js";
 import { BornNames } from "./born-names.js";
-import { joinContainer, type LockLine } from "./lock-line.js";
+import { isGone, joinContainer, type LockLine } from "./lock-line.js";
 import { type Move, reconcile } from "./reconcile.js";
 import type { SourceFile, SourcePlace } from "./source-file.js";
 import { lockLines } from "./write-lock.js";
@@ -31,7 +31,7 @@ export interface Difference {
 export function difference(before: ProjectState, after: ProjectState): Difference {
   // All places of old with an identity of their own, those too that the lock file of then did not know yet.
   const then = reconcile(before.lock, before.files);
-  const lines = lockLines(before.lock, before.files, then.kept).filter(({ retired }) => !retired);
+  const lines = lockLines(before.lock, before.files, then.kept).filter((line) => !isGone(line));
   const names = new BornNames(lines);
   const retiredNow = new Set(after.lock.filter(({ retired }) => retired).map(({ tag }) => tag));
   const found = reconcile(lines, after.files);
@@ -42,7 +42,7 @@ export function difference(before: ProjectState, after: ProjectState): Differenc
   const used = all.filter(isUsed);
   const hasMoved = ({ line, place }: Move): boolean =>
     line.path !== place.path || line.container !== place.container || line.anchor !== place.anchor;
-  const gone = found.retired;
+  const gone = [...found.retired, ...found.unclear.map(({ line }) => line)];
   return {
     kept: used.filter((move) => !hasMoved(move) && move.line.text === move.place.text),
     edited: used.filter((move) => !hasMoved(move) && move.line.text !== move.place.text),

@@ -1,7 +1,7 @@
 /** What is wrong with a lock file in itself, after a merge or an edit by hand. */
 
 import { BornNames } from "./born-names.js";
-import type { LockLine } from "./lock-line.js";
+import { isGone, type LockLine } from "./lock-line.js";
 
 /** @returns a line for each fault */
 export function faultsOf(lines: readonly LockLine[]): string[] {
@@ -16,10 +16,10 @@ export function faultsOf(lines: readonly LockLine[]): string[] {
     else faults.push(`duplicate ${line.path}  ${line.anchor}: ${what} (tags ${other.tag} and ${line.tag})`);
   };
   for (const line of lines) {
-    const { path, kind, container, anchor, tag, retired } = line;
+    const { path, kind, container, anchor, tag } = line;
     note(tags, tag, line, "two lines with one tag");
-    if (!retired) note(places, JSON.stringify([path, kind, container, anchor]), line, "two lines of one place");
-    const born = retired ? { container, anchor } : names.place(line);
+    if (!isGone(line)) note(places, JSON.stringify([path, kind, container, anchor]), line, "two lines of one place");
+    const born = isGone(line) ? { container, anchor } : names.place(line);
     const what = "two places of one identity, or one with that of a place that is gone";
     note(identities, JSON.stringify([path, kind, born.container, born.anchor]), line, what);
   }

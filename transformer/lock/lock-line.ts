@@ -59,6 +59,13 @@ export interface LockLine {
   readonly movedTo?: Spot;
   /** The place is gone. Its line stays, so that what it was called is not used again. */
   readonly retired?: true;
+  /** The place is gone, and something that is new may be what it was: nobody has said yet. Its line stays; its records are refused. */
+  readonly unclear?: true;
+}
+
+/** Whether a line is about a place that is in the code no longer. */
+export function isGone({ retired, unclear }: LockLine): boolean {
+  return retired === true || unclear === true;
 }
 
 const columns = 6;
@@ -105,6 +112,7 @@ export function printLine(line: LockLine): string {
   if (through !== undefined) parts.push(through === "" ? "through" : "through=each");
   for (const gone of under ?? []) parts.push(`under=${printGone(gone)}`);
   if (line.retired) parts.push("retired");
+  if (line.unclear) parts.push("unclear");
   return parts.join(" ");
 }
 
@@ -151,6 +159,7 @@ export function parseLine(text: string): LockLine {
     else if (part === "through" || part === "through=each") line.through = value === "" ? "" : "@";
     else if (name === "under") line.under = [...(line.under ?? []), parseGone(value)];
     else if (part === "retired") line.retired = true;
+    else if (part === "unclear") line.unclear = true;
     else throw new Error(`"${part}" means nothing here`);
   }
   return line;

@@ -61,7 +61,7 @@ export class Matching<P extends Place> {
   private readonly linesByText: ReadonlyMap<string, readonly LockLine[]>;
   private readonly placesByText: ReadonlyMap<string, readonly P[]>;
 
-  /** @param lines those that are not retired */
+  /** @param lines of places that are not gone; or of which somebody says that they have moved */
   constructor(lines: readonly LockLine[], places: readonly P[]) {
     this.lineIndex = group([...lines].sort(byOrdinal), spell);
     this.placeIndex = group([...places].sort(byOrdinal), spell);

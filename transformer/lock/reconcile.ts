@@ -6,7 +6,8 @@
 import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
-import { type GoneLine, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
+import { type Doubt, doubtsOf } from "./doubts.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -26,6 +27,8 @@ export interface Route {
   readonly skip: number;
   /** How many calls it is about. */
   readonly length: number;
+  /** Whether one of them calls a function for each item, and that counts as no iteration. */
+  readonly iterates: boolean;
 }
 
 export interface Reconciliation {
@@ -35,6 +38,8 @@ export interface Reconciliation {
   readonly moves: readonly Move[];
   readonly added: readonly SourcePlace[];
   readonly retired: readonly LockLine[];
+  /** Places that are gone, but perhaps not for good. */
+  readonly unclear: readonly Doubt[];
 }
 
 /** @param lines of the lock file */
@@ -52,6 +57,7 @@ class Reconciling {
   private readonly waysThen: Ways<LockLine>;
   private readonly waysNow: Ways<SourcePlace>;
   private readonly byPath: ReadonlyMap<string, SourceFile>;
+  private known = { pairs: -1, functions: new Map<string, string>() };
   /** Paths that files had before, by what they are now. */
   private readonly movedFiles = new Map<string, string>();
 
@@ -59,7 +65,7 @@ class Reconciling {
     lines: readonly LockLine[],
     private readonly files: readonly SourceFile[],
   ) {
-    this.live = lines.filter(({ retired }) => !retired);
+    this.live = lines.filter((line) => !isGone(line) || line.movedTo !== undefined);
     this.places = files.flatMap(({ places }) => places);
     this.matching = new Matching(this.live, this.places);
     this.names = new BornNames(this.live);
@@ -89,12 +95,33 @@ class Reconciling {
       if (route !== undefined) this.note(place, route);
     }
     const moves = [...matching.pairs].map(([place, line]): Move => ({ line, place, route: this.routes.get(place) }));
+    const unclear = [...this.doubts(moves), ...this.replaced()];
     return {
       kept: moves.filter(({ place }) => certain.has(place)),
       moves: moves.filter(({ place }) => !certain.has(place)),
-      added: this.places.filter((place) => !matching.pairs.has(place)),
-      retired: this.live.filter((line) => !matching.isTaken(line)),
+      added: this.free(),
+      retired: this.left().filter((line) => !unclear.some((doubt) => doubt.line === line)),
+      unclear,
     };
+  }
+
+  private doubts(moves: readonly Move[]): Doubt[] {
+    // What keys still hold is not gone, and what they leave out is not new.
+    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(({ tag }) => tag.split("+")) ?? []));
+    return doubtsOf(
+      { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
+      { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
+      new CalledNames(this.live, this.places, this.matching.pairs),
+    );
+  }
+
+  /** Lines of places of which somebody says that they are those of other lines. */
+  private replaced(): Doubt[] {
+    const moved = [...this.matching.pairs].filter(([, { movedTo }]) => movedTo !== undefined);
+    return this.left().flatMap((line) => {
+      const place = moved.map(([each]) => each).find((each) => isSpotOf(line, each));
+      return place === undefined ? [] : [{ line, place }];
+    });
   }
 
   /** What a person would see by what is known so far. */
@@ -146,6 +173,7 @@ class Reconciling {
   private routeFunctions(): void {
     for (const [place, line] of this.matching.pairs) {
       if (place.kind !== "function" || place.container === "" || line.container === "") continue;
+      if (this.isSameFunction(line, place)) continue;
       const route = this.route(line, place);
       if (route !== undefined && route.length > 0) this.note(place, route);
     }
@@ -153,12 +181,13 @@ class Reconciling {
 
   /** Calls that stand in another function now, which is reached from where they stood, or the other way round. */
   private matchByRoutes(): void {
+    const names = new CalledNames(this.live, this.places, this.matching.pairs);
     for (let most = 1; most <= longestRoute; most++) {
       // A call comes before what it leads to, which may have come with it.
       for (const kind of ["call", "site"] as const) {
         const lines = this.left().filter((line) => line.kind === kind);
         const places = this.free().filter((place) => place.kind === kind);
-        const score = (line: LockLine, place: SourcePlace): number => this.scoreOnRoute(line, place, most);
+        const score = (line: LockLine, place: SourcePlace): number => this.scoreOnRoute(line, place, names, most);
         const best = bestPairs(lines, places, score, 1);
         const pairs = best.length > 0 ? best : pairsInOrder(lines, places).filter((pair) => score(...pair) > 0);
         const taken = pairs.filter(([line, place]) => this.takeByRoute(line, place));
@@ -167,11 +196,23 @@ class Reconciling {
     }
   }
 
-  private scoreOnRoute(line: LockLine, place: SourcePlace, most: number): number {
-    if (baseOf(line.anchor) !== baseOf(place.anchor)) return 0;
+  private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
+    const isSameName = baseOf(line.anchor) === names.of(place);
+    if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
+      return 0;
+    const isEdited = line.text !== place.text;
+    if (isEdited && this.isCopy(line, place)) return 0;
     const route = this.route(line, place);
     if (route === undefined || route.length > most) return 0;
+    // What is done for each item is not what was done once, or the other way round.
+    if (isEdited && route.iterates) return 0;
     return 1 + (line.text === place.text ? 2 : 0) + (line.own === place.own ? 1 : 0);
+  }
+
+  /** Whether a call of another function had the text that a place has: then it is that one, or a copy of it. */
+  private isCopy(line: LockLine, place: SourcePlace): boolean {
+    const isIt = (each: LockLine): boolean => each.kind === place.kind && each.text === place.text;
+    return this.live.some((each) => each !== line && isIt(each) && spell(each) !== spell(place));
   }
 
   /** @returns whether the way is still one that fits with the others */
@@ -223,6 +264,7 @@ class Reconciling {
       under: [...under, ...(line.under ?? [])],
       skip: (line.skip ?? 0) - skipped.size + now.length,
       length: then.length + now.length,
+      iterates: [...then, ...now].some((leg) => isIterating(leg) && !counted.has(leg)),
     };
   }
 
@@ -249,9 +291,18 @@ class Reconciling {
 
   private isSameFunction(then: Fn, now: Fn): boolean {
     if (then.container === "" || now.container === "") return spell(then) === spell(now);
-    for (const [place, line] of this.matching.pairs)
-      if (place.kind === "function" && spell(inside(place)) === spell(now)) return spell(inside(line)) === spell(then);
-    return false;
+    return this.functionsThen().get(spell(now)) === spell(then);
+  }
+
+  /** What functions were, by what they are now, as far as that is known by now. */
+  private functionsThen(): ReadonlyMap<string, string> {
+    const { pairs } = this.matching;
+    if (this.known.pairs !== pairs.size) {
+      const functions = [...pairs].filter(([{ kind }]) => kind === "function");
+      const before = new Map(functions.map(([place, line]) => [spell(inside(place)), spell(inside(line))]));
+      this.known = { pairs: pairs.size, functions: before };
+    }
+    return this.known.functions;
   }
 
   private left(): LockLine[] {
@@ -295,6 +346,10 @@ function isCounted({ call }: Leg<LockLine>): boolean {
 /** Library methods that call a function once for each item. */
 const iterating = /^(map|forEach|flatMap|filter|some|every|find|reduce|from)$/;
 
+function isIterating({ call, callback }: AnyLeg): boolean {
+  return callback !== undefined && iterating.test(baseOf(call.anchor));
+}
+
 type AnyLeg = Leg<LockLine> | Leg<SourcePlace>;
 
 /**
@@ -305,8 +360,12 @@ type AnyLeg = Leg<LockLine> | Leg<SourcePlace>;
 function countedLegs(then: readonly AnyLeg[], now: readonly AnyLeg[], missing: number): Set<AnyLeg> | undefined {
   if (missing === 0) return new Set();
   const legs = missing > 0 ? then : now;
-  const candidates = legs.filter(({ call, callback }) => callback !== undefined && iterating.test(baseOf(call.anchor)));
+  const candidates = legs.filter(isIterating);
   return candidates.length === Math.abs(missing) ? new Set(candidates) : undefined;
+}
+
+function isSpotOf({ path, kind, container, anchor }: LockLine, place: SourcePlace): boolean {
+  return path === place.path && kind === place.kind && container === place.container && anchor === place.anchor;
 }
 
 function module(path: string): Fn {

@@ -2,7 +2,8 @@
 import { hash } from "node:crypto";
 import { bornBy } from "./as-born.js";
 import { BornNames } from "./born-names.js";
-import type { LockLine } from "./lock-line.js";
+import type { Doubt } from "./doubts.js";
+import { isGone, type LockLine } from "./lock-line.js";
 import type { Move } from "./reconcile.js";
 import { Ways } from "./routes.js";
 import type { SourceFile, SourcePlace } from "./source-file.js";
@@ -10,13 +11,15 @@ import type { SourceFile, SourcePlace } from "./source-file.js";
 /**
  * @param before the lines of the lock file
  * @param taken the places that are those of old
+ * @param unclear lines of places that are gone, but perhaps not for good
  */
 export function lockLines(
   before: readonly LockLine[],
   files: readonly SourceFile[],
   taken: readonly Move[],
+  unclear: readonly Pick<Doubt, "line">[] = [],
 ): LockLine[] {
-  return new Writing(before, files, taken).lines();
+  return new Writing(before, files, taken, new Set(unclear.map(({ line }) => line))).lines();
 }
 
 /** The lines that a lock file gets. */
@@ -32,28 +35,34 @@ class Writing {
     private readonly before: readonly LockLine[],
     private readonly files: readonly SourceFile[],
     taken: readonly Move[],
+    private readonly unclear: ReadonlySet<LockLine>,
   ) {
     this.lineOf = new Map(taken.map((move) => [move.place, move]));
     for (const { route } of taken) for (const [call, how] of route?.through ?? []) this.through.set(call, how);
     this.tags = new Set(before.map(({ tag }) => tag));
-    this.live = before.filter(({ retired }) => !retired);
+    this.live = before.filter((line) => !isGone(line));
     this.names = new BornNames(this.live);
   }
 
   lines(): LockLine[] {
     const taken = new Set([...this.lineOf.values()].map(({ line }) => line));
-    const gone = this.before.filter((line) => !taken.has(line)).map((line) => this.retire(line));
+    const gone = this.before.filter((line) => !taken.has(line)).map((line) => this.gone(line));
     const lines = this.files.flatMap((file) => this.linesOf(file, gone));
     return [...lines, ...gone];
   }
 
   /** A line of a place that is gone, under what it was called at birth. */
-  private retire(line: LockLine): LockLine {
-    if (line.retired) return line;
+  private gone(line: LockLine): LockLine {
+    if (isGone(line)) return line;
     const { kind, tag, text, rest, own, loops, heads } = line;
     const path = this.homeOf(line);
     const kept = { kind, tag, text, rest, own, loops, ...(loops > 0 && { heads }) };
-    return { path, ...this.names.place(line), ...kept, retired: true };
+    return {
+      path,
+      ...this.names.place(line),
+      ...kept,
+      ...(this.unclear.has(line) ? { unclear: true } : { retired: true }),
+    };
   }
 
   /** What is gone with its file is told by a file that is compiled: one that led there. */

@@ -17,14 +17,15 @@ export function purposeOf({ ts, parents }: Source, call: ts.Node): ts.Node {
   return node;
 }
 
-/** The statements before and after the one that a call stands in. */
+/** The statements before and after the one that a call stands in; none for the branch of an `if`, say, that is no block. */
 export function neighboursOf(
   { ts, parents }: Source,
   call: ts.Node,
 ): [before: ts.Node | undefined, after: ts.Node | undefined] {
   let node = call;
   for (let around = parents.get(node); around !== undefined; node = around, around = parents.get(node)) {
-    if (!ts.isStatement(node) || !("statements" in around)) continue;
+    if (!ts.isStatement(node)) continue;
+    if (!("statements" in around)) break;
     const statements = around.statements as ts.NodeArray<ts.Statement>;
     const index = statements.indexOf(node);
     return [statements[index - 1], statements[index + 1]];

@@ -2,7 +2,7 @@
 import ts from "typescript";
 import type { Project } from "../project.js";
 import { at, type Editing, family, filesOf, mainOf, pathOf } from "./editing.js";
-import { addTop, afterImports, fresh, specifier } from "./names.js";
+import { addTop, afterImports, fresh, freshPath, specifier } from "./names.js";
 import {
   all,
   bodies,
@@ -51,15 +51,15 @@ export const moving = family("move", {
   ),
   "helper moved to another file": at(
     (project) => helpers(project).map(({ statement }) => statement),
-    (editing, statement) => moveTo(editing, named(statement)!, "moved.ts"),
+    (editing, statement) => moveTo(editing, named(statement)!, freshPath(editing, "moved")),
   ),
   "callee moved to another file": at(
     (project) => bodies(project).map(({ statement }) => statement),
-    (editing, statement) => moveTo(editing, named(statement)!, "moved.ts"),
+    (editing, statement) => moveTo(editing, named(statement)!, freshPath(editing, "moved")),
   ),
   "class moved to another file": at(
     (project) => all(project, ts.isClassDeclaration),
-    (editing, statement) => moveTo(editing, { name: statement.name!.text, statement }, "moved.ts"),
+    (editing, statement) => moveTo(editing, { name: statement.name!.text, statement }, freshPath(editing, "moved")),
   ),
   "workflow's function gets a name": at(
     (project) => all(project, ts.isCallExpression).filter(({ expression }) => expression.getText() === "workflow"),
@@ -75,8 +75,9 @@ export const moving = family("move", {
     (project) => [mainOf(project)],
     (editing, file) => {
       const statement = file.statements.find((each) => /^export const w = /.test(editing.text(each)))!;
-      moveTo(editing, { name: "w", statement }, "moved.ts");
-      editing.insert(file, file.end, '\nexport { w } from "./moved.js";\n');
+      const path = freshPath(editing, "moved");
+      moveTo(editing, { name: "w", statement }, path);
+      editing.insert(file, file.end, `\nexport { w } from "${specifier(pathOf(file), path)}";\n`);
     },
   ),
   "inner function moved out": at(innerFunctions, (editing, declaration) => {

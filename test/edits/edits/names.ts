@@ -43,7 +43,10 @@ export function moveFile(editing: Editing, file: ts.SourceFile, to: string): voi
   editing.renameFile(from, to);
   for (const other of filesOf(editing.project)) {
     const here = pathOf(other);
-    for (const { moduleSpecifier } of other.statements.filter(ts.isImportDeclaration)) {
+    for (const statement of other.statements) {
+      if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) continue;
+      const { moduleSpecifier } = statement;
+      if (moduleSpecifier === undefined) continue;
       const { text } = moduleSpecifier as ts.StringLiteral;
       if (!text.startsWith(".") || text.endsWith("bodies.js")) continue;
       const target = path.posix.join(path.posix.dirname(here), text).replace(/\.js$/, ".ts");
@@ -51,6 +54,13 @@ export function moveFile(editing: Editing, file: ts.SourceFile, to: string): voi
       editing.replace(moduleSpecifier, `"${specifier(here === from ? to : here, target === from ? to : target)}"`);
     }
   }
+}
+
+/** A path at which the project has no file. */
+export function freshPath(editing: Editing, base: string): string {
+  let path = `${base}.ts`;
+  for (let number = 2; editing.project.files.has(path); number++) path = `${base}${number}.ts`;
+  return path;
 }
 
 /** A name that no file of the project has. */

@@ -115,7 +115,7 @@ export const structure = family("structure", {
     (editing, declaration) => editing.wrap(declaration.initializer!, "true ? ", " : (undefined as any)"),
   ),
   "for-of becomes for": at(
-    (project) => all(project, ts.isForOfStatement).filter(holdsCalls),
+    (project) => all(project, ts.isForOfStatement).filter((loop) => holdsCalls(loop) && !isKeyed(loop.expression)),
     (editing, loop) => {
       const index = fresh(editing, "index");
       const items = fresh(editing, "list");
@@ -125,7 +125,7 @@ export const structure = family("structure", {
     },
   ),
   "for-of becomes while": at(
-    (project) => all(project, ts.isForOfStatement).filter(holdsCalls),
+    (project) => all(project, ts.isForOfStatement).filter((loop) => holdsCalls(loop) && !isKeyed(loop.expression)),
     (editing, loop) => {
       const queue = fresh(editing, "queue");
       const name = loopName(loop);
@@ -191,6 +191,10 @@ export const structure = family("structure", {
         `${text(initializer)};\nwhile (${text(condition)}) { ${text(statement)}\n${text(incrementor)}; }`,
       );
     },
+  ),
+  "items no longer go by their keys": at(
+    (project) => all(project, ts.isCallExpression).filter(isKeyed),
+    (editing, call) => editing.replace(call, editing.text(call.arguments[0]!)),
   ),
   "else added": at(
     (project) => all(project, ts.isIfStatement).filter((each) => returnsThen(each) && each.elseStatement === undefined),
