@@ -154,12 +154,14 @@ describe("app.run()", () => {
 
   it("goes on with a run that it saw while this app took it up, and that a failing store interrupted later", async () => {
     const { store, looked } = lookedAt(memoryStore());
-    let [taken, failed] = [false, false];
+    let failed = false;
+    let running: Promise<void> | undefined;
     const entries: Store["entries"] = async (...args) => {
       // The run has an owner by now, and is not driven yet.
-      if (!taken && (await store.read(id))?.owner) {
-        taken = true;
-        await looked();
+      if (running === undefined && (await store.read(id))?.owner) {
+        const seen = looked();
+        running = app.run({ interval: 1 });
+        await seen;
       }
       return store.entries(...args);
     };
@@ -171,7 +173,6 @@ describe("app.run()", () => {
       return store.append(...args);
     };
     const app = new Stepmark({ workflows: [plain], store: { ...store, entries, append } });
-    const running = app.run({ interval: 1 });
     await expect((await app.start(plain, undefined, { id })).result()).rejects.toMatchObject({ code: "STORE" });
     await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
     await app.shutdown();

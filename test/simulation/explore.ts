@@ -90,7 +90,11 @@ async function exploreOne(
     return true;
   };
   const limits = shrink ? { interruptAfterTimeLimit: shrinkFor.parts } : { endOnFailure: true };
-  const { counterexample, failed, errorInstance } = await fc.check(fc.asyncProperty(programs, goesRight), { seed, numRuns: 1, ...limits });
+  const { counterexample, failed, errorInstance } = await fc.check(fc.asyncProperty(programs, goesRight), {
+    seed,
+    numRuns: 1,
+    ...limits,
+  });
   // Whatever the simulator itself throws is no verdict.
   if (failed && faults === undefined) throw errorInstance;
   if (faults === undefined) return undefined;
