@@ -14,6 +14,9 @@ const work = async (item: string): Promise<string> => {
 
 beforeEach(() => bodies.reset());
 
+/** For stores that take their time. */
+const patience = { timeout: 15_000 };
+
 describe("publish", () => {
   const flow = workflow("progress", async () => {
     const seen: unknown = await publish("progress", { done: 0 });
@@ -174,7 +177,7 @@ describe("app.run()", () => {
     };
     const app = new Stepmark({ workflows: [plain], store: { ...store, entries, append } });
     await expect((await app.start(plain, undefined, { id })).result()).rejects.toMatchObject({ code: "STORE" });
-    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }), patience);
     await app.shutdown();
     await running;
   });
@@ -197,7 +200,7 @@ describe("app.run()", () => {
     await run.settled();
     await app.answer(id, "ok", "yes");
     await expect(run.result()).rejects.toMatchObject({ code: "STORE" });
-    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }), patience);
     await app.shutdown();
     await running;
   });
@@ -239,7 +242,7 @@ describe("app.run()", () => {
     for (const each of ids) await apps[0]!.answer(each, "ok", each);
     await vi.waitFor(async () => {
       for (const each of ids) expect((await one.read(each))?.due).toBe(3_600_000);
-    });
+    }, patience);
     await Promise.all(apps.map((app) => app.shutdown()));
     await Promise.all(running);
     await one.close();
