@@ -11,6 +11,7 @@ import {
   sleep,
   step,
   uuid,
+  type Workflow,
   waitFor,
   workflow,
 } from "stepmark";
@@ -328,38 +329,35 @@ describe("an owner whose lease has run out", () => {
   const flow = workflow("leased", async () => [await step(work, "a"), await step(work, "b")]);
   const retrying = workflow("leased retries", async () => step({ retries: 3 }, work, "a"));
 
-  it.each([
+  it.each<[string, Workflow<void, unknown>, unknown]>([
     ["the outcome of the step before", flow, ["w(a)", "w(b)"]],
     ["the attempt", retrying, "w(a)"],
-  ] as const)(
-    "I4, I8: begins no body when it hears late of %s, which another has gone on from",
-    async (_, each, output) => {
-      const store = memoryStore();
-      let late!: () => void;
-      const heard = new Promise<void>((resolve) => {
-        late = resolve;
-      });
-      const append: Store["append"] = async (...args) => {
-        await store.append(...args);
-        await heard;
-      };
-      const behind = await new Stepmark({ store: { ...store, append }, workflows: [each] }).start(each, undefined, {
-        id,
-      });
-      await rest();
-      const other = new Stepmark({ store: usurping(store), workflows: [each] });
-      expect(await (await other.resume(id)).result()).toEqual(output);
-      const done = bodies.labels.length;
-      const clock = vi.spyOn(systemClock, "now").mockReturnValue(Date.now() + 31_000);
-      try {
-        late();
-        await expect(behind.result()).rejects.toMatchObject({ code: "STALE_OWNER", runId: id });
-      } finally {
-        clock.mockRestore();
-      }
-      expect(bodies.labels).toHaveLength(done);
-    },
-  );
+  ])("I4, I8: begins no body when it hears late of %s, which another has gone on from", async (_, each, output) => {
+    const store = memoryStore();
+    let late!: () => void;
+    const heard = new Promise<void>((resolve) => {
+      late = resolve;
+    });
+    const append: Store["append"] = async (...args) => {
+      await store.append(...args);
+      await heard;
+    };
+    const behind = await new Stepmark({ store: { ...store, append }, workflows: [each] }).start(each, undefined, {
+      id,
+    });
+    await rest();
+    const other = new Stepmark({ store: usurping(store), workflows: [each] });
+    expect(await (await other.resume(id)).result()).toEqual(output);
+    const done = bodies.labels.length;
+    const clock = vi.spyOn(systemClock, "now").mockReturnValue(Date.now() + 31_000);
+    try {
+      late();
+      await expect(behind.result()).rejects.toMatchObject({ code: "STALE_OWNER", runId: id });
+    } finally {
+      clock.mockRestore();
+    }
+    expect(bodies.labels).toHaveLength(done);
+  });
 
   it("goes on when nobody has taken its run", async () => {
     const store = memoryStore();
