@@ -12,7 +12,8 @@ export const saga = workflow("saga", async () => {
       await Promise.all(pair.map((part) => step(book, part)));
       for (const part of pair) undo.push(() => step(cancel, part));
     }
-    await step({ retries: 2, backoff: 1 }, charge);
+    // More attempts than processes are killed: one of them comes to its end.
+    await step({ retries: 7, backoff: 1 }, charge);
     return "paid";
   } catch {
     for (const undoOne of undo.reverse()) await undoOne();

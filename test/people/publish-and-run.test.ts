@@ -14,6 +14,9 @@ const work = async (item: string): Promise<string> => {
 
 beforeEach(() => bodies.reset());
 
+/** For stores that take their time. */
+const patience = { timeout: 15_000 };
+
 describe("publish", () => {
   const flow = workflow("progress", async () => {
     const seen: unknown = await publish("progress", { done: 0 });
@@ -154,12 +157,14 @@ describe("app.run()", () => {
 
   it("goes on with a run that it saw while this app took it up, and that a failing store interrupted later", async () => {
     const { store, looked } = lookedAt(memoryStore());
-    let [taken, failed] = [false, false];
+    let failed = false;
+    let running: Promise<void> | undefined;
     const entries: Store["entries"] = async (...args) => {
       // The run has an owner by now, and is not driven yet.
-      if (!taken && (await store.read(id))?.owner) {
-        taken = true;
-        await looked();
+      if (running === undefined && (await store.read(id))?.owner) {
+        const seen = looked();
+        running = app.run({ interval: 1 });
+        await seen;
       }
       return store.entries(...args);
     };
@@ -171,9 +176,8 @@ describe("app.run()", () => {
       return store.append(...args);
     };
     const app = new Stepmark({ workflows: [plain], store: { ...store, entries, append } });
-    const running = app.run({ interval: 1 });
     await expect((await app.start(plain, undefined, { id })).result()).rejects.toMatchObject({ code: "STORE" });
-    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }), patience);
     await app.shutdown();
     await running;
   });
@@ -196,7 +200,7 @@ describe("app.run()", () => {
     await run.settled();
     await app.answer(id, "ok", "yes");
     await expect(run.result()).rejects.toMatchObject({ code: "STORE" });
-    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }), patience);
     await app.shutdown();
     await running;
   });
@@ -238,7 +242,7 @@ describe("app.run()", () => {
     for (const each of ids) await apps[0]!.answer(each, "ok", each);
     await vi.waitFor(async () => {
       for (const each of ids) expect((await one.read(each))?.due).toBe(3_600_000);
-    });
+    }, patience);
     await Promise.all(apps.map((app) => app.shutdown()));
     await Promise.all(running);
     await one.close();

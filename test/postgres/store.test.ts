@@ -579,16 +579,17 @@ describe("messages of other processes", () => {
 
 describe("connections", () => {
   it("that are lost while nobody uses them end no process, and are made anew", async () => {
-    const own = newStore();
-    const pool = new Pool({ connectionString: url });
+    const name = newSchema();
+    const named = new URL(url);
+    named.searchParams.set("application_name", name);
+    const own = newStore(named.href);
+    const pool = new Pool({ connectionString: named.href });
     const given = newStore(pool);
     for (const store of [own, given]) {
       store.onPost(() => {});
       await Promise.all([store.create(newRun("r")), store.list({}), store.list({})]);
     }
-    await query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()",
-    );
+    await query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [name]);
     for (const store of [own, given]) {
       // A statement that meets the end of its connection fails; the next one has a new one.
       for (let tries = 0; ; tries++) {

@@ -90,13 +90,13 @@ async function exploreOne(
     return true;
   };
   const limits = shrink ? { interruptAfterTimeLimit: shrinkFor.parts } : { endOnFailure: true };
-  const { counterexample, failed, errorInstance } = await fc.check(fc.asyncProperty(programs, goesRight), {
+  const { counterexample, errorInstance } = await fc.check(fc.asyncProperty(programs, goesRight), {
     seed,
     numRuns: 1,
     ...limits,
   });
   // Whatever the simulator itself throws is no verdict.
-  if (failed && faults === undefined) throw errorInstance;
+  if (faults === undefined && errorInstance) throw errorInstance;
   if (faults === undefined) return undefined;
   const [found] = counterexample!;
   const goesWrong = async (candidate: Program): Promise<boolean> => !(await goesRight(candidate));

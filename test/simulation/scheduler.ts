@@ -63,7 +63,10 @@ export class Scheduler implements Clock {
     for (let quiet = 0; ; quiet++) {
       for (let i = this.below(3); i >= 0; i--) await setImmediate();
       // A store that is a real one takes its time, and that is nothing to choose from.
-      while (underWay.any) await setImmediate();
+      while (underWay.any) {
+        await underWay.over();
+        await setImmediate();
+      }
       if (over()) return true;
       const choices = [...this.turns(), ...this.dueSoon(), ...offers()];
       if (choices.length === 0) {

@@ -14,7 +14,8 @@ import { transformFile } from "../../transformer/index.js";
  * @returns path of the built program, within this package, so that its dependencies are found
  */
 export async function buildChild(program = "test/killstorm/child.ts", root = process.cwd()): Promise<string> {
-  const outfile = join(root, dirname(program), "dist", basename(program, ".ts").concat(".js"));
+  const onWhat = process.env.DATABASE_URL === undefined ? "dist" : "dist/on-postgres";
+  const outfile = join(root, dirname(program), onWhat, basename(program, ".ts").concat(".js"));
   await build({
     entryPoints: [join(root, program)],
     outfile,

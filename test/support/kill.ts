@@ -35,6 +35,8 @@ export async function die(store: MemoryStore, kill: Kill, run: Promise<Run<unkno
 export async function rest(): Promise<void> {
   for (let i = 0; i < 20; i++) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (underWay.any) i = 0;
+    if (!underWay.any) continue;
+    await underWay.over();
+    i = 0;
   }
 }
