@@ -53,12 +53,11 @@ export interface Contender {
   missing?(): string | undefined;
   /** Opens it with the flows that are measured. */
   speed?(): Promise<(place: Place) => Promise<Engine>>;
+  /** Scenarios that cannot be written with it, and why. */
+  unwritable?: Partial<Record<ScenarioName, string>>;
   /** Opens it with the flows of the scenarios; `edited`: as they are after the edit. */
-  correctness?(): Promise<Scenarios>;
+  correctness?(): Promise<(place: Place, edited: boolean) => Promise<Engine>>;
 }
 
-export interface Scenarios {
-  open(place: Place, edited: boolean): Promise<Engine>;
-  /** Scenarios that cannot be written with it, and why. */
-  cannot: Partial<Record<ScenarioName, string>>;
-}
+/** It keeps the run for a worker with the code that began it, by design. */
+export class HeldError extends Error {}

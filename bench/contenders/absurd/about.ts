@@ -20,7 +20,7 @@ export const absurdPlain: Contender = {
   title: "Absurd",
   identity: "step name, and how often it has been used so far",
   speed: async () => (await import("./speed.js")).open,
-  correctness: async () => (await import("./correctness.js")).plain,
+  correctness: async () => (await import("./correctness.js")).openPlain,
 };
 
 /** Only tried, not timed: what a name costs is not time. */
@@ -29,5 +29,5 @@ export const absurdNamed: Contender = {
   name: "absurd-named",
   title: "Absurd, a name by hand for each call",
   identity: "step name, made unique by hand",
-  correctness: async () => (await import("./correctness.js")).named,
+  correctness: async () => (await import("./correctness.js")).openNamed,
 };

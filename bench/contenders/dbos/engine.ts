@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { marks } from "../../measure/marks.js";
-import type { Engine, Place } from "../contender.js";
+import { type Engine, HeldError, type Place } from "../contender.js";
 
 export type Flow = (input: never) => Promise<unknown>;
 
@@ -22,6 +22,11 @@ export async function openEngine({ database }: Place, flows: Record<string, Flow
       return (await start(flow, input, id)).getResult();
     },
     async resume(_flow, id) {
+      const status = await DBOS.getWorkflowStatus(id);
+      const ours = DBOS.applicationVersion;
+      if (status !== null && status.applicationVersion !== ours) {
+        throw new HeldError(`${status.status} for application version ${status.applicationVersion}; this is ${ours}`);
+      }
       return DBOS.retrieveWorkflow(id).getResult();
     },
     async park(id) {

@@ -13,5 +13,5 @@ export const langgraph: Contender = {
   notes: ['Runs are invoked with `durability: "sync"`, so that checkpoints are written before the graph goes on.'],
   identity: "task name, and how many calls came before it in the same task",
   speed: async () => (await import("./speed.js")).open,
-  correctness: async () => (await import("./correctness.js")).scenarios,
+  correctness: async () => (await import("./correctness.js")).open,
 };

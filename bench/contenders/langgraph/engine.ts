@@ -8,10 +8,14 @@ export interface Entrypoint {
   invoke(input: unknown, config: { configurable: { thread_id: string }; durability: "sync" }): Promise<unknown>;
 }
 
-/** `flows`: each makes its entrypoint with the checkpointer that it is given. */
+/**
+ * @param flows each makes its entrypoint with the checkpointer that it is given
+ * @param wrap what an entrypoint is given as its input
+ */
 export async function openEngine(
   { folder, durability }: Place,
   flows: Record<string, (checkpointer: SqliteSaver) => unknown>,
+  wrap = (input: unknown): unknown => input,
 ): Promise<Engine> {
   const database = new Database(join(folder, "langgraph.db"));
   const saver = new SqliteSaver(database);
@@ -20,7 +24,7 @@ export async function openEngine(
   const invoke = (flow: string, input: unknown, id: string) =>
     (flows[flow]!(saver) as Entrypoint).invoke(input, { configurable: { thread_id: id }, durability: "sync" });
   return {
-    run: invoke,
+    run: (flow, input, id) => invoke(flow, wrap(input), id),
     resume: (flow, id) => invoke(flow, null, id),
     async park(id) {
       await invoke("waiting", {}, id);

@@ -23,7 +23,7 @@ export const openWorkflow: Contender = {
   title: "OpenWorkflow",
   identity: "step name, and how often it has been used so far",
   speed: async () => (await import("./speed.js")).open,
-  correctness: async () => (await import("./correctness.js")).plain,
+  correctness: async () => (await import("./correctness.js")).openPlain,
 };
 
 /** Only tried, not timed: what a name costs is not time. */
@@ -32,5 +32,5 @@ export const openWorkflowNamed: Contender = {
   name: "openworkflow-named",
   title: "OpenWorkflow, a name by hand for each call",
   identity: "step name, made unique by hand",
-  correctness: async () => (await import("./correctness.js")).named,
+  correctness: async () => (await import("./correctness.js")).openNamed,
 };
