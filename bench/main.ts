@@ -38,7 +38,7 @@ const cells = await measure(
     workloads: Object.fromEntries(names.map((name) => [name, all[name]!])),
     durabilities: (["power", "process"] as const).filter((each) => (options.durability ?? each) === each),
     rounds,
-    patience: options.quick ? 60_000 : 180_000,
+    patience: options.quick ? 60_000 : 120_000,
     server,
   },
   ({ contender, workload, durability, value, not }) => {

@@ -20,8 +20,9 @@ export type Ending =
 
 export function judge(ending: Ending, lines: readonly Line[], { value, bodies }: Case): Outcome {
   const fault = faultOf(lines, bodies);
+  const wrongValue = ending.kind === "value" && !isDeepStrictEqual(ending.value, value);
   // Whatever it says in the end: it has done recorded work again.
-  if (fault?.startsWith("ran")) return { verdict: "wrong", reason: fault };
+  if (fault?.startsWith("ran") && !wrongValue) return { verdict: "wrong", reason: fault };
   switch (ending.kind) {
     case "error":
       return { verdict: "refused", reason: ending.message };
@@ -30,7 +31,7 @@ export function judge(ending: Ending, lines: readonly Line[], { value, bodies }:
     case "late":
       return { verdict: "stuck", reason: `not ended after ${ending.milliseconds / 1_000} s, without an error` };
     case "value":
-      if (!isDeepStrictEqual(ending.value, value)) {
+      if (wrongValue) {
         return { verdict: "wrong", reason: `${JSON.stringify(ending.value)} instead of ${JSON.stringify(value)}` };
       }
       return fault === undefined ? { verdict: "right" } : { verdict: "wrong", reason: fault };

@@ -48,7 +48,7 @@ export async function measure(plan: Plan, progress: (cell: Cell) => void): Promi
       const rounds = workload.once ? 1 : plan.rounds;
       const measured = new Map<Contender, Measured[] | string>();
       for (const contender of plan.contenders) {
-        if (contender.speed === undefined || contender.durability[durability] === null) continue;
+        if (!takesPart(contender, workload, durability)) continue;
         measured.set(contender, whyNot(contender, workload, plan) ?? []);
       }
       for (let round = 0; round < rounds; round++) {
@@ -69,6 +69,13 @@ export async function measure(plan: Plan, progress: (cell: Cell) => void): Promi
     }
   }
   return cells;
+}
+
+/** Who cannot be less safe than asked for is measured as it is. */
+function takesPart(contender: Contender, { contenders }: Workload, durability: Durability): boolean {
+  const { power, process } = contender.durability;
+  if (contender.speed === undefined || contenders?.includes(contender.name) === false) return false;
+  return durability === "power" ? power !== null : (process ?? power) !== null;
 }
 
 function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "steps" | "parts"> {

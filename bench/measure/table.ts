@@ -68,7 +68,10 @@ function table(results: Results, contenders: readonly Contender[], durability: D
     }
     return lines;
   });
-  const all = [["", ...shown.map(({ title }) => title)], ...rows];
+  const head = shown.map((contender) =>
+    contender.durability[durability] === null ? `${contender.title} (always power-loss safe)` : contender.title,
+  );
+  const all = [["", ...head], ...rows];
   const footnotes = notes.map((text, i) => `${i + 1}. ${text}`).join("\n");
   return grid(all) + (footnotes ? `\n\n${footnotes}` : "");
 }

@@ -48,6 +48,7 @@ export function workloads(quick: boolean): Record<string, Workload> {
   const together = size(100, 20);
   const leaves = size(10_000, 500);
   const waiting = size(10_000, 200);
+  const onlyOneDurability = quick ? ({ only: "process" } as const) : {};
   return {
     sequential: {
       title: `${number(steps)} steps in sequence`,
@@ -58,23 +59,27 @@ export function workloads(quick: boolean): Record<string, Workload> {
     concurrent: {
       title: `${number(rounds)} x 5 steps at once`,
       unit: "ms",
+      ...onlyOneDurability,
       steps,
       shape: { kind: "flow", flow: "fans", input: { rounds, width: 5 }, output: rounds * 15 },
     },
     together: {
       title: `${number(together)} runs at once, 10 steps each`,
       unit: "ms",
+      ...onlyOneDurability,
       steps: together * 10,
       shape: { kind: "together", runs: together, count: 10 },
     },
     large: {
       title: "a step with a result of 1 MB",
       unit: "ms",
+      ...onlyOneDurability,
       shape: { kind: "flow", flow: "large", input: { bytes: 1_000_000 }, output: 1_000_000 },
     },
     nested: {
       title: "steps inside steps, 50 deep",
       unit: "ms",
+      ...onlyOneDurability,
       steps: 50,
       shape: { kind: "flow", flow: "nested", input: { depth: 50 }, output: 50 },
     },
@@ -89,18 +94,29 @@ export function workloads(quick: boolean): Record<string, Workload> {
     resume: {
       title: `resume of ${number(steps)} recorded steps`,
       unit: "ms",
+      ...onlyOneDurability,
       steps,
       shape: { kind: "crash", recorded: steps },
     },
     ...(quick
       ? {}
       : {
-          "resume-long": {
+          "resume-10k": {
+            title: "resume of 10,000 recorded steps",
+            unit: "ms",
+            steps: 10_000,
+            only: "process",
+            once: true,
+            shape: { kind: "crash", recorded: 10_000 },
+          } satisfies Workload,
+          "resume-100k": {
             title: "resume of 100,000 recorded steps",
             unit: "ms",
             steps: 100_000,
             only: "process",
             once: true,
+            // To record so many takes others too long.
+            contenders: ["raw-sqlite", "stepmark", "raw-postgres", "stepmark-postgres"],
             shape: { kind: "crash", recorded: 100_000 },
           } satisfies Workload,
         }),
@@ -111,7 +127,12 @@ export function workloads(quick: boolean): Record<string, Workload> {
       once: true,
       shape: { kind: "memory", runs: waiting },
     },
-    cold: { title: "cold start: import to first step's end", unit: "ms", shape: { kind: "cold" } },
+    cold: {
+      title: "cold start: import to first step's end",
+      unit: "ms",
+      ...onlyOneDurability,
+      shape: { kind: "cold" },
+    },
   };
 }
 
