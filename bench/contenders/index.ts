@@ -2,6 +2,7 @@
 import { absurdNamed, absurdPlain } from "./absurd/about.js";
 import type { Contender } from "./contender.js";
 import { dbos } from "./dbos/about.js";
+import { effect } from "./effect/about.js";
 import { langgraph } from "./langgraph/about.js";
 import { openWorkflow, openWorkflowNamed } from "./openworkflow/about.js";
 import { rawPostgres, rawSqlite } from "./raw/about.js";
@@ -13,6 +14,7 @@ export const contenders: readonly Contender[] = [
   openWorkflow,
   openWorkflowNamed,
   langgraph,
+  effect,
   rawPostgres,
   stepmarkPostgres,
   dbos,

@@ -18,8 +18,11 @@ export type Ending =
   | { kind: "held"; message: string }
   | { kind: "late"; milliseconds: number };
 
-export function judge(ending: Ending, lines: readonly Line[], { value, bodies }: Case): Outcome {
-  const fault = faultOf(lines, bodies);
+export function judge(ending: Ending, lines: readonly Line[], { value, bodies, free = [] }: Case): Outcome {
+  const fault = faultOf(
+    lines.filter(({ body }) => !free.includes(body)),
+    bodies,
+  );
   const wrongValue = ending.kind === "value" && !isDeepStrictEqual(ending.value, value);
   // Whatever it says in the end: it has done recorded work again.
   if (fault?.startsWith("ran") && !wrongValue) return { verdict: "wrong", reason: fault };

@@ -10,6 +10,9 @@ const ours = "#3b82f6";
 const theirs = "#a3a9b5";
 const limit = "#d19a2e";
 
+/** Where bars begin, in milliseconds: what takes less is drawn as if it took so long. */
+const shortest = 0.5;
+
 /** @returns SVG texts by name: one a durability */
 export function drawSpeed(results: Results, contenders: readonly Contender[]): Map<string, string> {
   const durabilities = [...new Set(results.cells.map(({ durability }) => durability))];
@@ -32,13 +35,14 @@ function draw(results: Results, contenders: readonly Contender[], durability: Du
         ({ contender, value }): Bar => ({
           workload: title,
           contender: contenders.find(({ name }) => name === contender)!.title,
-          milliseconds: Math.max(value!.median, 0.1),
+          milliseconds: Math.max(value!.median, shortest),
           label: label(value!.median),
         }),
       ),
   );
   const panels = timed.map(([, { title }]) => title).filter((title) => bars.some(({ workload }) => workload === title));
   const rows = contenders.map(({ title }) => title).filter((title) => bars.some((bar) => bar.contender === title));
+  const longest = 1.3 * Math.max(...bars.map(({ milliseconds }) => milliseconds));
   const { document } = parseHTML("<html><body></body></html>");
   const plot = Plot.plot({
     document: document as never,
@@ -47,12 +51,19 @@ function draw(results: Results, contenders: readonly Contender[], durability: Du
     marginLeft: 170,
     marginRight: 70,
     style: { background: "none", color: ink, fontSize: "11px", fontFamily: "system-ui, sans-serif" },
-    x: { type: "log", label: "milliseconds, less is better (logarithmic)", grid: true, tickFormat: "~s" },
+    x: {
+      type: "log",
+      domain: [shortest, longest],
+      ticks: [1, 10, 100, 1_000, 10_000, 100_000].filter((tick) => tick < longest),
+      tickFormat: (tick: number) => tick.toLocaleString("en"),
+      label: "milliseconds, less is better (logarithmic)",
+      grid: true,
+    },
     y: { domain: rows, label: null, tickSize: 0, padding: 0.15 },
     fy: { domain: panels, label: null, axis: null, padding: 0.18 },
     marks: [
       Plot.barX(bars, {
-        x1: 0.1,
+        x1: shortest,
         x2: "milliseconds",
         y: "contender",
         fy: "workload",
