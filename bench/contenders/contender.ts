@@ -14,6 +14,8 @@ export interface Place {
   folder: string;
   /** A Postgres database of its own, whose `synchronous_commit` is that of the durability. */
   database: string | undefined;
+  /** Where the contender's own server is, in its own words. */
+  address?: string;
   durability: Durability;
 }
 
@@ -51,6 +53,8 @@ export interface Contender {
   identity: string;
   /** Why it cannot be run on this machine; undefined if it can. */
   missing?(): string | undefined;
+  /** Starts its own server, which outlives the processes of a measurement. */
+  startServer?(folder: string, durability: Durability): Promise<{ address: string; stop(): Promise<void> }>;
   /** Opens it with the flows that are measured. */
   speed?(): Promise<(place: Place) => Promise<Engine>>;
   /** Scenarios that cannot be written with it, and why. */

@@ -6,6 +6,7 @@ import { effect } from "./effect/about.js";
 import { langgraph } from "./langgraph/about.js";
 import { openWorkflow, openWorkflowNamed } from "./openworkflow/about.js";
 import { rawPostgres, rawSqlite } from "./raw/about.js";
+import { restate } from "./restate/about.js";
 import { stepmarkPostgres, stepmarkSqlite } from "./stepmark/about.js";
 
 export const contenders: readonly Contender[] = [
@@ -20,6 +21,7 @@ export const contenders: readonly Contender[] = [
   dbos,
   absurdPlain,
   absurdNamed,
+  restate,
 ];
 
 /** @throws where no contender is called so */

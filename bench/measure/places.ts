@@ -20,6 +20,10 @@ export async function takePlace(
 ): Promise<TakenPlace> {
   const folder = mkdtempSync(join(tmpdir(), "stepmark-bench-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  if (contender.startServer !== undefined) {
+    const { address, stop } = await contender.startServer(folder, durability);
+    return { folder, database: undefined, address, durability, remove: () => stop().then(removeFolder) };
+  }
   if (contender.store !== "Postgres") {
     return { folder, database: undefined, durability, remove: async () => removeFolder() };
   }

@@ -1,0 +1,24 @@
+import type { Contender } from "../contender.js";
+import { serverMissing, startServer } from "./server.js";
+
+export const restate: Contender = {
+  name: "restate",
+  title: "Restate",
+  packages: ["@restatedev/restate-sdk", "@restatedev/restate-server"],
+  store: "its own server",
+  node: 22,
+  durability: {
+    power: "as it comes",
+    process: "`rocksdb-disable-wal-fsync` of its log server",
+  },
+  cannot: { nested: "a step inside a step is not allowed" },
+  unwritable: { A1: "a step inside a step is not allowed" },
+  notes: [
+    "Its SDK needs Node 22. One node of its server on the same machine; workflows are invoked through its HTTP ingress.",
+  ],
+  identity: "how many steps came before it in the run; the step's name is compared",
+  missing: serverMissing,
+  startServer,
+  speed: async () => (await import("./speed.js")).open,
+  correctness: async () => (await import("./correctness.js")).open,
+};
