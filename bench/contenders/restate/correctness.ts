@@ -1,41 +1,9 @@
-import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
+import { RestatePromise } from "@restatedev/restate-sdk";
 import * as work from "../../correctness/work.js";
 import type { Engine, Place } from "../contender.js";
 import { type Flow, openEngine } from "./engine.js";
 
-async function branch(context: WorkflowContext, which: string): Promise<string> {
-  await context.run("predecessor", () => work.predecessor(which));
-  return context.run("shared", () => work.shared(which));
-}
-
-async function branches(context: WorkflowContext): Promise<string[]> {
-  const results = await Promise.all([branch(context, "A"), branch(context, "B")]);
-  return context.run("combine", () => work.combine(results));
-}
-
 const flows: Record<string, Flow> = {
-  B1: branches,
-  B2: branches,
-  async B4(context, pages: string[]) {
-    return Promise.all(
-      pages.map(async (page) => {
-        const text = await context.run("load", () => work.load(page));
-        return context.run("render", () => work.render(text));
-      }),
-    );
-  },
-  async B6(context, images: string[]) {
-    const queue = [...images];
-    const results = new Map<string, string>();
-    const worker = async (): Promise<void> => {
-      for (let image = queue.shift(); image !== undefined; image = queue.shift()) {
-        const next = image;
-        results.set(next, await context.run("shrink", () => work.shrink(next)));
-      }
-    };
-    await Promise.all([worker(), worker()]);
-    return images.map((image) => results.get(image)!);
-  },
   // Its own race, which is recorded.
   async B7(context) {
     const ask = (which: string) => context.run("ask", () => work.ask(which));

@@ -4,13 +4,6 @@ import type { FlowInputs, Flows } from "../../measure/workloads.js";
 import type { Engine, Place } from "../contender.js";
 import { openEngine } from "./engine.js";
 
-async function grow(context: WorkflowContext, leaves: number): Promise<number> {
-  if (leaves === 1) return context.run("work", () => work(0));
-  const half = leaves >> 1;
-  const [a, b] = await Promise.all([grow(context, half), grow(context, leaves - half)]);
-  return a + b;
-}
-
 const flows = {
   async chain(context: WorkflowContext, { count }: FlowInputs["chain"]) {
     entered();
@@ -36,9 +29,8 @@ const flows = {
   async nested() {
     throw new Error("A step inside a step is not allowed");
   },
-  async tree(context: WorkflowContext, { leaves }: FlowInputs["tree"]) {
-    entered();
-    return left(await grow(context, leaves));
+  async tree() {
+    throw new Error("Only one strand of a handler can await at a time");
   },
   async waiting(context: WorkflowContext) {
     entered();
