@@ -1,6 +1,7 @@
 /**
  * `npm run bench:correctness`: what comes out, with each contender, of workflows that are killed, replayed in another order, or
- * edited. `-- --json` prints data, `--only NAME,...` and `--scenario NAME,...` choose, `--write` puts the table into the docs.
+ * edited. `-- --json` prints data, `--only NAME,...` and `--scenario NAME,...` choose, `--times N` sets how
+ * often each is tried (the worst outcome counts), `--write` puts the table into the docs.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     only: { type: "string" },
+    times: { type: "string", default: "2" },
     scenario: { type: "string" },
   },
 });
@@ -31,6 +33,7 @@ for (const name of names) {
   if (!(name in scenarios))
     throw new Error(`No scenario is called "${name}"; there are ${Object.keys(scenarios).join(", ")}`);
 }
+const times = Math.max(1, Number.parseInt(options.times, 10));
 const server = process.env.DATABASE_URL;
 const outcomes: Outcomes["outcomes"] = {};
 // Most of the time they wait: for a lease, for their turn.
@@ -42,7 +45,8 @@ await Promise.all(
     return names.map((name) =>
       limit(async () => {
         const cannot = each.unwritable?.[name];
-        row[name] = cannot === undefined ? await play(each, name, server) : { verdict: "cannot", reason: cannot };
+        row[name] =
+          cannot === undefined ? await play(each, name, server, times) : { verdict: "cannot", reason: cannot };
         if (process.stderr.isTTY || process.env.BENCH_VERBOSE) {
           process.stderr.write(`${each.name} ${name}: ${row[name].verdict} ${row[name].reason ?? ""}\n`);
         }

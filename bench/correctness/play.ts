@@ -11,7 +11,13 @@ import { readLedger } from "./stage.js";
 /** So long a life may take, in milliseconds: longer than any contender holds a run that its process has left. */
 const patience = 75_000;
 
-export async function play(contender: Contender, scenario: ScenarioName, server: string | undefined): Promise<Outcome> {
+/** @param times each case is played so often, because some outcomes hang on what is faster; the worst counts */
+export async function play(
+  contender: Contender,
+  scenario: ScenarioName,
+  server: string | undefined,
+  times: number,
+): Promise<Outcome> {
   const missing = contender.missing?.();
   if (missing !== undefined) return { verdict: "not run", reason: missing };
   if (contender.store === "Postgres" && server === undefined) {
@@ -19,7 +25,7 @@ export async function play(contender: Contender, scenario: ScenarioName, server:
   }
   const outcomes: Outcome[] = [];
   for (const index of scenarios[scenario].cases.keys()) {
-    outcomes.push(await playCase(contender, scenario, index, server));
+    for (let time = 0; time < times; time++) outcomes.push(await playCase(contender, scenario, index, server));
   }
   return worst(outcomes);
 }
