@@ -1,0 +1,46 @@
+import { entered, left, produce, work } from "../../measure/marks.js";
+import type { FlowInputs, Flows } from "../../measure/workloads.js";
+import type { Engine, Place } from "../contender.js";
+import { openEngine, type Step } from "./engine.js";
+
+async function descend(step: Step, depth: number): Promise<number> {
+  if (depth === 0) return work(-1);
+  return step.run({ name: `level-${depth}` }, async () => (await descend(step, depth - 1)) + 1);
+}
+
+const flows = {
+  async chain({ input: { count }, step }: { input: FlowInputs["chain"]; step: Step }) {
+    entered();
+    let sum = 0;
+    for (let i = 0; i < count; i++) sum += await step.run({ name: "work" }, () => work(i));
+    return left(sum);
+  },
+  async fans({ input: { rounds, width }, step }: { input: FlowInputs["fans"]; step: Step }) {
+    entered();
+    let sum = 0;
+    for (let i = 0; i < rounds; i++) {
+      const parts = await Promise.all(
+        Array.from({ length: width }, (_, j) => step.run({ name: "work" }, () => work(j))),
+      );
+      for (const part of parts) sum += part;
+    }
+    return left(sum);
+  },
+  async large({ input: { bytes }, step }: { input: FlowInputs["large"]; step: Step }) {
+    entered();
+    return left((await step.run({ name: "produce" }, () => produce(bytes))).length);
+  },
+  async nested({ input: { depth }, step }: { input: FlowInputs["nested"]; step: Step }) {
+    entered();
+    return left(await descend(step, depth));
+  },
+  async tree() {
+    throw new Error("A run may have no more than 1,000 steps");
+  },
+  async waiting({ step }: { step: Step }) {
+    entered();
+    return left(await step.waitForSignal({ signal: "never", timeout: "1y" }));
+  },
+} satisfies Flows<unknown>;
+
+export const open = (place: Place): Promise<Engine> => openEngine(place, flows);

@@ -1,0 +1,107 @@
+/** Results as text: one table a durability, a row a workload, a column a contender. */
+import type { Contender, Durability } from "../contenders/contender.js";
+import type { Machine } from "./machine.js";
+import type { Cell } from "./rounds.js";
+import type { Workload } from "./workloads.js";
+
+export interface Results {
+  machine: Machine;
+  quick: boolean;
+  rounds: number;
+  workloads: Record<string, Pick<Workload, "title" | "unit" | "steps">>;
+  cells: Cell[];
+}
+
+export const titleOf: Record<Durability, string> = {
+  power: "Power-loss safe",
+  process: "Process-crash safe",
+};
+
+/** @returns Markdown: what it was measured on, and the tables with their footnotes */
+export function page(results: Results, contenders: readonly Contender[]): string {
+  const durabilities = [...new Set(results.cells.map(({ durability }) => durability))];
+  return [
+    header(results, contenders),
+    ...durabilities.flatMap((durability) => [`### ${titleOf[durability]}`, table(results, contenders, durability)]),
+  ].join("\n\n");
+}
+
+function header({ machine, rounds, quick }: Results, contenders: readonly Contender[]): string {
+  const { date, cpu, memory, platform, postgres, versions } = machine;
+  const measured = contenders.flatMap(({ name, title, durability, notes }) => {
+    const { packages, node } = versions[name]!;
+    const what = Object.entries(packages).map(([name, version]) => `${name} ${version}`);
+    const set = Object.values(durability).map((how) => how ?? "cannot be set");
+    return [
+      `- ${title}: ${what.join(", ")}, Node ${node}. ${set.join("; ")}.${(notes ?? []).map((n) => ` ${n}`).join("")}`,
+    ];
+  });
+  const on = [cpu, memory, platform, postgres === undefined ? "no Postgres" : `Postgres ${postgres}`].join(", ");
+  return [
+    `Measured on ${date}: ${on}. ${rounds === 1 ? "One round" : `Medians of ${rounds} rounds`}${quick ? ", shortened (`--quick`)" : ""}.`,
+    measured.join("\n"),
+  ].join("\n\n");
+}
+
+function table(results: Results, contenders: readonly Contender[], durability: Durability): string {
+  const cells = results.cells.filter((cell) => cell.durability === durability);
+  const shown = contenders.filter(({ name }) => cells.some((cell) => cell.contender === name));
+  const notes: string[] = [];
+  const note = (text: string): string => {
+    if (!notes.includes(text)) notes.push(text);
+    return `<sup>${notes.indexOf(text) + 1}</sup>`;
+  };
+  const rows = Object.entries(results.workloads).flatMap(([name, workload]) => {
+    const row = shown.map((contender) => cells.find((c) => c.workload === name && c.contender === contender.name));
+    if (row.every((cell) => cell === undefined)) return [];
+    const line = (title: string, texts: string[]): string[] => [title, ...texts];
+    const lines = [
+      line(
+        workload.title,
+        row.map((cell) => text(cell, workload, note)),
+      ),
+    ];
+    if (row.some((cell) => cell?.parts !== undefined)) {
+      const part = (which: "open" | "pickUp") => row.map((cell) => (cell?.parts ? ms(cell.parts[which]) : ""));
+      lines.push(line("- before: process and library start", part("open")));
+      lines.push(line("- before: until the run is taken up", part("pickUp")));
+    }
+    return lines;
+  });
+  const head = shown.map((contender) =>
+    contender.durability[durability] === null ? `${contender.title} (always power-loss safe)` : contender.title,
+  );
+  const all = [["", ...head], ...rows];
+  const footnotes = notes.map((text, i) => `${i + 1}. ${text}`).join("\n");
+  return grid(all) + (footnotes ? `\n\n${footnotes}` : "");
+}
+
+function text(
+  cell: Cell | undefined,
+  { unit, steps }: Pick<Workload, "unit" | "steps">,
+  note: (t: string) => string,
+): string {
+  if (cell === undefined) return "";
+  if (cell.value === undefined) return `-${note(cell.not!)}`;
+  const { median, least, greatest } = cell.value;
+  if (unit === "bytes") return bytes(median);
+  const range = least === greatest ? "" : ` (${plain(least)}-${plain(greatest)})`;
+  const count = cell.steps ?? steps;
+  const rate = count === undefined ? "" : `, ${Math.round((count / median) * 1_000).toLocaleString("en")}/s`;
+  const fewer =
+    cell.steps === undefined ? "" : note(`With ${cell.steps.toLocaleString("en")} steps: it allows no more.`);
+  return `${ms(median)}${range}${rate}${fewer}`;
+}
+
+const plain = (n: number): string => (n < 10 ? n.toFixed(1) : Math.round(n).toLocaleString("en"));
+const ms = (n: number): string => `${plain(n)} ms`;
+const bytes = (n: number): string => (n < 1_000 ? `${Math.round(n)} B` : `${(n / 1_000).toFixed(1)} kB`);
+
+/** A Markdown table whose columns line up. */
+export function grid(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  const [head, ...rest] = rows;
+  return [line(head!), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rest.map(line)].join("\n");
+}
