@@ -26,7 +26,7 @@ export default {
   test: {
     ...base.test,
     include: [
-      "test/postgres/**/*.test.ts",
+      "test/{postgres,work}/**/*.test.ts",
       "test/{scenarios,cases,rules,people}/*.test.ts",
       "test/events/elsewhere.test.ts",
       "test/adversarial/lifecycle.test.ts",

@@ -232,6 +232,18 @@ export class RunOwnedError extends StepmarkError {
   }
 }
 
+/** One process after the other has died while it drove the run. */
+export class RunPoisonedError extends StepmarkError {
+  constructor(takeovers: number, place: ErrorPlace) {
+    super(
+      "RUN_POISONED",
+      `${takeovers} processes in a row have ended while they drove the run, and it got no further, so no other takes it up`,
+      "Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run.",
+      place,
+    );
+  }
+}
+
 /** This process no longer owns the run: its write was refused (rule I8). */
 export class StaleOwnerError extends StepmarkError {
   constructor(runId: string) {

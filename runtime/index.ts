@@ -5,6 +5,7 @@ export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType }
 export { Run } from "./app/run.js";
 export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {
+  type EnqueueOptions,
   type ListOptions,
   type ResumeOptions,
   type RunOptions,
@@ -58,3 +59,7 @@ export type {
 } from "./telemetry/telemetry.js";
 export type { ExportOptions } from "./transfer/export.js";
 export type { ExportText } from "./transfer/read-export.js";
+export type { AnyCron, Cron } from "./work/crons.js";
+export type { Rate, WorkflowLimits } from "./work/limits.js";
+export type { Queue } from "./work/queue.js";
+export type { Worker, WorkOptions } from "./work/worker.js";

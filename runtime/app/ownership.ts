@@ -15,7 +15,7 @@ import type { ActiveRun } from "./active-run.js";
 const leaseTime = 30_000;
 
 export class Ownership {
-  private readonly owner: Owner = thisProcess(randomUUID());
+  readonly owner: Owner = thisProcess(randomUUID());
   /** Runs that this app has left and could not give up, since the store had failed: their fences. */
   private readonly left = new Map<string, number>();
   private heartbeat: NodeJS.Timeout | undefined;

@@ -1,0 +1,30 @@
+import { Pool } from "pg";
+import { Stepmark } from "stepmark";
+import { graphileQueue } from "stepmark/graphile";
+import { postgresStore } from "stepmark/postgres";
+import { expect, it } from "vitest";
+import { newSchema, url } from "../postgres/database.js";
+import { ask, done, nap, pair } from "./flow.js";
+
+it("works", async () => {
+  const schema = newSchema();
+  const pool = new Pool({ connectionString: url, max: 20 });
+  const app = new Stepmark({ store: postgresStore(pool, { schema }), queue: graphileQueue(pool, { schema }), workflows: [pair, nap, ask] });
+  const t0=Date.now();
+  const worker = await app.work({ concurrency: 5, interval: 200, onError: console.error });
+  console.log("up", Date.now()-t0);
+  const run = await app.enqueue(pair, "a", { id: "a" });
+  expect(await run.result()).toEqual(["a 1", "a 2"]);
+  console.log("done", Date.now()-t0);
+  const asked = await app.enqueue(ask, "b");
+  console.log(await asked.settled());
+  await app.answer(asked.id, "ok", "yes");
+  expect(await asked.result()).toEqual("b yes");
+  const n = await app.enqueue(nap, "n");
+  console.log(await n.settled());
+  console.log((await pool.query(`SELECT * FROM ${schema}_jobs.jobs`)).rows, (await pool.query(`SELECT * FROM ${schema}.queue_runs`)).rows);
+  await worker.stop();
+  await app.shutdown();
+  console.log(done, Date.now()-t0);
+  await pool.end();
+});
