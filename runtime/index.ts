@@ -59,7 +59,7 @@ export type {
 } from "./telemetry/telemetry.js";
 export type { ExportOptions } from "./transfer/export.js";
 export type { ExportText } from "./transfer/read-export.js";
-export type { AnyCron, Cron } from "./work/crons.js";
+export type { Cron } from "./work/crons.js";
 export type { Rate, WorkflowLimits } from "./work/limits.js";
 export type { Queue } from "./work/queue.js";
 export type { Worker, WorkOptions } from "./work/worker.js";

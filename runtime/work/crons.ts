@@ -1,17 +1,17 @@
 /** Runs that start by the calendar. */
 import { type Duration, milliseconds } from "../calls/duration.js";
 import { checkName } from "../calls/name.js";
-import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
+import type { AnyWorkflow } from "../calls/workflow.js";
 import { InvalidArgumentError } from "../errors.js";
 import type { CronTimes } from "./queue.js";
 
 /** What starts a run at each moment of a schedule: once, however many workers there are. */
-export interface Cron<Input = unknown> {
+export interface Cron {
   /** Minute, hour, day of the month, month, day of the week, in UTC: `"0 9 * * 1"` is Monday at nine. */
   schedule: string;
-  workflow: Workflow<Input, unknown>;
+  workflow: AnyWorkflow;
   /** The runs' input, or what makes it of the moment. */
-  input?: Input | ((at: Date) => Input);
+  input?: object | string | number | bigint | boolean | null | ((at: Date) => unknown);
   /** By which its runs are known (default: the workflow's name). A run's id is `cron/<name>/<moment>`. */
   name?: string;
   /** How far back runs are made up for that were due while no worker ran (default 0: not at all). */
@@ -20,13 +20,9 @@ export interface Cron<Input = unknown> {
   priority?: number;
 }
 
-/** A cron whose workflow's types do not matter. */
-// biome-ignore lint/suspicious/noExplicitAny: the input is contravariant
-export type AnyCron = Omit<Cron<any>, "workflow"> & { workflow: AnyWorkflow };
-
 /** @throws InvalidArgumentError */
-export function readCrons(crons: readonly AnyCron[]): Map<string, { cron: AnyCron; times: CronTimes }> {
-  const read = new Map<string, { cron: AnyCron; times: CronTimes }>();
+export function readCrons(crons: readonly Cron[]): Map<string, { cron: Cron; times: CronTimes }> {
+  const read = new Map<string, { cron: Cron; times: CronTimes }>();
   for (const cron of crons) {
     const name = cron.name ?? cron.workflow.workflowName;
     checkName("A cron's name", name);
@@ -42,7 +38,7 @@ export function readCrons(crons: readonly AnyCron[]): Map<string, { cron: AnyCro
   return read;
 }
 
-export function inputAt({ input }: AnyCron, at: number): unknown {
+export function inputAt({ input }: Cron, at: number): unknown {
   return typeof input === "function" ? (input as (at: Date) => unknown)(new Date(at)) : input;
 }
 

@@ -11,7 +11,7 @@ import {
   StoreError,
 } from "../errors.js";
 import { isA } from "../journal/careful.js";
-import type { AnyCron } from "./crons.js";
+import type { Cron } from "./crons.js";
 import type { WorkflowLimits } from "./limits.js";
 import type { Handed, Member, Membership, Queue, Turn } from "./queue.js";
 
@@ -20,7 +20,7 @@ export interface WorkOptions {
   concurrency?: number;
   /** Limits over all workers together, by the workflow's name. Those of the worker that began last hold for all. */
   limits?: Readonly<Record<string, WorkflowLimits>>;
-  crons?: readonly AnyCron[];
+  crons?: readonly Cron[];
   /** After how many processes in a row have died with a run that got no further it fails with RunPoisonedError (default 5). */
   maxTakeovers?: number;
   /** Between two looks at what nobody has told this process: dead workers, rates, timers that are due (default 1 s). */

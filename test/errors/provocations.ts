@@ -15,6 +15,7 @@ import {
   type MemoryStore,
   memoryStore,
   NonRetryableError,
+  type Queue,
   type ResumeOptions,
   Stepmark,
   type StepmarkOptions,
@@ -292,6 +293,31 @@ export const provocations: Provocation[] = [
     },
     message:
       'The run is driven by another `Stepmark` of this process (run "run"). Wait until it has finished, or shut it down; `resume` takes over from the dead only. `app.events(id)` follows the run meanwhile. [RUN_OWNED]',
+  },
+  {
+    code: "RUN_POISONED",
+    when: "workers keep dying with a run",
+    provoke: async () => {
+      const store = memoryStore();
+      let queued = "";
+      const queue: Queue = {
+        put: (id, _, create) => {
+          queued = id;
+          return create(store);
+        },
+        join: async ({ drive }) => {
+          await drive({ id: queued, takeovers: 5 });
+          return { stop: async () => {} };
+        },
+        close: async () => {},
+      };
+      const app = new Stepmark({ store, queue, workflows: [never] });
+      const run = await app.enqueue(never, undefined, { id });
+      await app.work();
+      return errorOf(() => run.result());
+    },
+    message:
+      '5 processes in a row have ended while they drove the run, and it got no further, so no other takes it up (run "run"). Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run. [RUN_POISONED]',
   },
   {
     code: "STALE_OWNER",

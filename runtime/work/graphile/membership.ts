@@ -1,6 +1,8 @@
 /** One process's part in the work: it takes jobs, keeps its lease, and looks after what others have left. */
 import { EventEmitter } from "node:events";
 import { clearInterval, setInterval } from "node:timers";
+import { InvalidArgumentError } from "../../errors.js";
+import { shown } from "../../journal/careful.js";
 import { ask } from "../../stores/postgres-driver.js";
 import { PostgresListener } from "../../stores/postgres-listener.js";
 import { runOf } from "../../stores/rows.js";
@@ -16,10 +18,12 @@ const leaseTime = 30_000;
 /** @param id the worker's own, unlike any other */
 export async function join(open: Open, id: string, member: Member): Promise<Membership> {
   const { pool, statements, graphile, places } = open;
-  const { workflows, concurrency, limits, crons, interval, onError } = member;
+  const { workflows, concurrency, limits, interval, onError } = member;
+  const crons = parseCrons(open, member);
   const locks: string[] = [];
+  let stopping = false;
   const renew = async (): Promise<void> => {
-    const cells = [id, JSON.stringify(member.owner), leaseTime, concurrency, workflows, locks];
+    const cells = [id, JSON.stringify(member.owner), leaseTime, stopping ? 0 : concurrency, workflows, locks];
     await ask(pool, statements.renew, cells);
   };
   const admit = coalesced(async () => {
@@ -27,7 +31,9 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
     await ask(pool, statements.admit);
   });
   /** Hands out what there is to hand out; what fails is tried again soon. */
-  const look = (): void => void admit().catch((error) => onError(error, undefined));
+  const look = (): void => {
+    if (!stopping) void admit().catch((error) => onError(error, undefined));
+  };
 
   await ask(pool, statements.unlimited, [workflows]);
   for (const { workflow, concurrency: most, rate, perKey } of limits) {
@@ -69,19 +75,9 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
     });
   };
-  const cronItems = crons.map(({ name, schedule, backfill }) => ({
-    task: cronTask,
-    match: schedule,
-    identifier: `stepmark:${name}`,
-    payload: { cron: name },
-    options: { backfillPeriod: backfill },
-  }));
   // Apart from each other, so that errands are run while all hands are full.
   const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
-  const runners = [
-    await start(tasks, concurrency, []),
-    await start(errands, 2, cronItems.length === 0 ? [] : graphile.parseCronItems(cronItems)),
-  ];
+  const runners = [await start(tasks, concurrency, []), await start(errands, 2, crons)];
   for (const { promise } of runners) promise.catch((error) => onError(error, undefined));
   await renew();
 
@@ -101,6 +97,9 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
 
   return {
     async stop() {
+      // From now on it counts for nothing when runs are handed out.
+      stopping = true;
+      await renew().catch((error) => onError(error, undefined));
       for (const timer of timers) clearInterval(timer);
       await listener.stop();
       const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
@@ -109,6 +108,22 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       for (const each of stopped) if (each.status === "rejected") onError(each.reason, undefined);
     },
   };
+}
+
+/** @throws InvalidArgumentError */
+function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
+  return crons.flatMap(({ name, schedule, backfill }) => {
+    const item = { task: cronTask, match: schedule, identifier: `stepmark:${name}`, payload: { cron: name } };
+    try {
+      return graphile.parseCronItems([{ ...item, options: { backfillPeriod: backfill } }]);
+    } catch (cause) {
+      throw new InvalidArgumentError(
+        `The schedule ${shown(schedule)} of the cron ${JSON.stringify(name)} cannot be read`,
+        'Give minute, hour, day of the month, month and day of the week, such as "0 9 * * 1".',
+        { cause },
+      );
+    }
+  });
 }
 
 /** Tells the keys of runs whose limits go by one: an input can only be read where the workflow's code is. */

@@ -107,8 +107,6 @@ class GraphileQueue implements Queue {
       const { Pool, Client } = await loadPackage();
       const settings = { connectionString: where, keepAlive: true };
       this.ownPool ??= new Pool({ ...settings, max: options.connections ?? 10, allowExitOnIdle: true });
-      // A connection that is lost while nobody uses it is made anew when somebody does.
-      this.ownPool.on("error", () => {});
       pool = this.ownPool;
       listener = () => new Client(settings);
     } else {
@@ -119,6 +117,7 @@ class GraphileQueue implements Queue {
       // A pool hides the password from those who print its options.
       listener = () => new Listening({ ...settings, password: settings?.password });
     }
+    outlive(pool);
     // The store's tables are made by the store, when it is first used.
     await postgresStore(pool, { schema: places.store.name, listen: false }).list({ limit: 0 });
     await migrate(graphile, pool, places.jobs);
@@ -147,6 +146,18 @@ async function migrate(graphile: GraphilePackage, pool: PostgresPool, schema: st
       if (attempt === 5) throw error;
     }
   }
+}
+
+const outliving = new WeakSet<PostgresPool>();
+
+/** A connection that is lost while nobody uses it is made anew when somebody does: its end must not be the process's. */
+function outlive(pool: PostgresPool): void {
+  if (outliving.has(pool)) return;
+  outliving.add(pool);
+  const ignore = (): void => {};
+  pool.on("error", ignore);
+  const emitter = pool as unknown as { on(event: "connect", listener: (client: PostgresClient) => void): unknown };
+  emitter.on("connect", (client) => void client.on("error", ignore));
 }
 
 /** A pool that has one connection, in a transaction that somebody else has begun and ends. */

@@ -165,7 +165,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
   -- Hands out what may be: as much as the workers that live can take, and no more than the limits allow. One at a time does
   -- this, so that nothing is handed out that another has counted as free. Workflows take turns, and so do a workflow's keys;
   -- what has begun goes before what has not.
-  CREATE FUNCTION ${s}.queue_admit(lock bigint) RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off AS ${quotedText(`
+  CREATE FUNCTION ${s}.queue_admit(lock bigint) RETURNS integer LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS ${quotedText(`
     DECLARE
       free integer;
       admitted integer;
@@ -347,7 +347,8 @@ export function statementsOf(places: Places) {
     renew: `
       INSERT INTO ${s}.queue_workers (id, owner, lease_until, concurrency, workflows, locks)
       VALUES ($1, $2, clock_timestamp() + $3::double precision * interval '1 millisecond', $4::integer, $5::text[], $6::text[])
-      ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, locks = excluded.locks`,
+      ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, concurrency = excluded.concurrency,
+        locks = excluded.locks`,
     leave: `DELETE FROM ${s}.queue_workers WHERE id = $1`,
     workers: `
       SELECT id, owner, lease_until, extract(epoch FROM lease_until - clock_timestamp()) * 1000 AS left FROM ${s}.queue_workers WHERE id <> $1`,
