@@ -12,6 +12,7 @@ export default defineConfig({
       { find: /^stepmark\/sqlite$/, replacement: here("./runtime/stores/sqlite.ts") },
       { find: /^stepmark\/postgres$/, replacement: here("./runtime/stores/postgres.ts") },
       { find: /^stepmark\/graphile$/, replacement: here("./runtime/work/graphile/queue.ts") },
+      { find: /^stepmark\/restate$/, replacement: here("./runtime/executor/restate/index.ts") },
       { find: /^stepmark\/telemetry$/, replacement: here("./runtime/telemetry/open-telemetry.ts") },
       { find: /^stepmark\/testing$/, replacement: here("./runtime/testing/index.ts") },
       { find: /^stepmark\/transformer$/, replacement: here("./transformer/index.ts") },

@@ -453,6 +453,13 @@ export class AttemptsUsedUpError extends StepmarkError {
   }
 }
 
+/** What runs a step's body for this process cannot be reached, or does not know the body's function. */
+export class ExecutorError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace) {
+    super("EXECUTOR", what, cure, place);
+  }
+}
+
 /** Thrown by a step's body to say that another attempt cannot help. */
 export class NonRetryableError extends Error {
   readonly code = "NON_RETRYABLE";

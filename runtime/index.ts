@@ -29,6 +29,7 @@ export { withoutRun } from "./calls/without-run.js";
 export { type AnyWorkflow, type Workflow, workflow } from "./calls/workflow.js";
 export type { Clock } from "./clock.js";
 export * from "./errors.js";
+export type { Executor, StepCall } from "./executor/executor.js";
 export type { HttpAction, HttpAsked, HttpOptions } from "./http/options.js";
 export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
 export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";

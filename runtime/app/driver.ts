@@ -12,6 +12,7 @@ import {
   StoreError,
   UnknownWorkflowError,
 } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import { isA } from "../journal/careful.js";
 import { checkJournal } from "../journal/check-journal.js";
 import type { Codec } from "../journal/codec.js";
@@ -47,6 +48,7 @@ export interface DriverOptions {
     idle: number;
   };
   telemetry: Telemetry | undefined;
+  executor: Executor | undefined;
   /** Has a child run of a queued run queued too. */
   queueChild(id: string, again: boolean): Promise<void>;
   info(id: string): Promise<RunInfo>;
@@ -297,6 +299,7 @@ export class Driver {
       record,
       rerun,
       children: this.children,
+      executor: this.options.executor,
       parent: run.parent,
       reclaim: async (fence) => {
         if (options.queued) return this.handBack(active);

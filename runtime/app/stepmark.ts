@@ -5,6 +5,7 @@ import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowError } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import { fetchOf } from "../http/fetch.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Served } from "../http/served.js";
@@ -39,6 +40,8 @@ import { wakeRuns } from "./wake.js";
 export interface StepmarkOptions {
   /** Where runs are kept; default: a SQLite file at `./.stepmark/runs.db`. */
   store?: Store;
+  /** Where bodies run that it takes, see `docs/executors.md`: `restateExecutor()` of `stepmark/restate`. */
+  executor?: Executor;
   /** Hands runs out to workers, see `docs/workers.md`: `graphileQueue()` of `stepmark/graphile`. */
   queue?: Queue;
   /** The workflows that this app can start and resume. */
@@ -153,6 +156,7 @@ export class Stepmark {
       ...parts,
       limits,
       telemetry: this.telemetry,
+      executor: options.executor && isolated(options.executor),
       queueChild: (id, again) => this.queueUp("child").put(id, { priority: 0, again }, async () => {}),
       info: (id) => this.get(id),
       onError: warn,
