@@ -25,6 +25,7 @@ import {
   waitFor,
   workflow,
 } from "stepmark";
+import { restateExecutor } from "stepmark/restate";
 import { sqliteStore } from "stepmark/sqlite";
 import ts from "typescript";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
@@ -623,6 +624,23 @@ export const provocations: Provocation[] = [
     },
     message:
       'All 1 attempts of the step were begun, and the process ended during the last one (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
+  },
+  {
+    code: "EXECUTOR",
+    when: "Restate does not know a function",
+    provoke: async () => {
+      const charge = async (): Promise<void> => {};
+      const executor = restateExecutor({
+        ingress: "http://restate:8080",
+        functions: { charge },
+        fetch: async () => new Response("service not found", { status: 404 }),
+      });
+      const pay = workflow("pay", async () => step(charge));
+      const run = await new Stepmark({ store: memoryStore(), executor }).start(pay, undefined, { id });
+      return errorOf(() => run.result());
+    },
+    message:
+      'Restate knows no function "charge" of this service (run "run", key pay/charge). Give it to `restateService`, serve that, and register its address with Restate. [EXECUTOR]',
   },
   {
     code: "NON_RETRYABLE",

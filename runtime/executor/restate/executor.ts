@@ -44,6 +44,9 @@ export function restateExecutor(options: RestateExecutorOptions): Executor {
 /** Milliseconds before a request is made again: twice as long each time. */
 const [shortest, longest] = [100, 5_000];
 
+/** A connection that has been open for so many milliseconds was made, and cut while the body ran. */
+const longConnection = 60_000;
+
 class RestateExecutor implements Executor {
   private readonly names = new Map<unknown, string>();
   private readonly ingress: string;
@@ -124,8 +127,7 @@ class RestateExecutor implements Executor {
         fault = error;
       }
       const now = this.clock.now();
-      // A connection that has been open for long was cut while the body ran.
-      if (since === undefined || now - began > this.patience) [since, pause] = [now, shortest];
+      if (since === undefined || now - began > longConnection) [since, pause] = [now, shortest];
       if (now - since >= this.patience) {
         const cure = "See whether Restate runs and is reachable; what the body has done there is not lost.";
         throw new ExecutorError(`Restate did not answer: ${wordsOf(fault)}`, cure, { ...place, cause: fault });
