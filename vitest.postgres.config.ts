@@ -32,7 +32,7 @@ export default {
   test: {
     ...base.test,
     include: [
-      "test/postgres/**/*.test.ts",
+      "test/{postgres,work}/**/*.test.ts",
       "test/{scenarios,cases,rules,people,killstorm}/*.test.ts",
       "test/events/elsewhere.test.ts",
       "test/adversarial/lifecycle.test.ts",

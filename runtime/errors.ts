@@ -232,6 +232,18 @@ export class RunOwnedError extends StepmarkError {
   }
 }
 
+/** One process after the other has died while it drove the run. */
+export class RunPoisonedError extends StepmarkError {
+  constructor(takeovers: number, place: ErrorPlace) {
+    super(
+      "RUN_POISONED",
+      `${takeovers} processes in a row have ended while they drove the run, and it got no further, so no other takes it up`,
+      "Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run.",
+      place,
+    );
+  }
+}
+
 /** This process no longer owns the run: its write was refused (rule I8). */
 export class StaleOwnerError extends StepmarkError {
   constructor(runId: string) {
@@ -449,6 +461,13 @@ export class AttemptsUsedUpError extends StepmarkError {
       'Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first.',
       place,
     );
+  }
+}
+
+/** What runs a step's body for this process cannot be reached, or does not know the body's function. */
+export class ExecutorError extends StepmarkError {
+  constructor(what: string, cure: string, place: ErrorPlace) {
+    super("EXECUTOR", what, cure, place);
   }
 }
 

@@ -6,6 +6,7 @@ export type { EndedStatus, PruneOptions } from "./app/prune.js";
 export { Run } from "./app/run.js";
 export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {
+  type EnqueueOptions,
   type ListOptions,
   type ResumeOptions,
   type RunOptions,
@@ -31,6 +32,7 @@ export { withoutRun } from "./calls/without-run.js";
 export { type AnyWorkflow, type Workflow, workflow } from "./calls/workflow.js";
 export type { Clock } from "./clock.js";
 export * from "./errors.js";
+export type { Executor, StepCall } from "./executor/executor.js";
 export type { HttpAction, HttpAsked, HttpOptions } from "./http/options.js";
 export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
 export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";
@@ -61,3 +63,7 @@ export type {
 } from "./telemetry/telemetry.js";
 export type { ExportOptions } from "./transfer/export.js";
 export type { ExportText } from "./transfer/read-export.js";
+export type { Cron } from "./work/crons.js";
+export type { Rate, WorkflowLimits } from "./work/limits.js";
+export type { Queue } from "./work/queue.js";
+export type { Worker, WorkOptions } from "./work/worker.js";

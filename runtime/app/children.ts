@@ -12,8 +12,8 @@ export interface ChildRunsOptions {
   store: Store;
   codec: Codec;
   now(): number;
-  /** Goes on with a run in this process. */
-  drive(request: ChildRequest): Promise<unknown>;
+  /** Goes on with a run in this process, or has it done: with one that has failed only `again`. */
+  drive(request: ChildRequest, again: boolean): Promise<unknown>;
   /** Whether a run goes on in this process at the moment. */
   isBusy(id: string): boolean;
 }
@@ -50,7 +50,7 @@ export class ChildRuns implements Children {
     const goesOn = run.status === "running" || run.status === "waiting" || (again && run.status === "failed");
     if (!goesOn) return;
     try {
-      await this.options.drive(request);
+      await this.options.drive(request, again);
     } catch (error) {
       // Whoever has it will bring it to its end, and tell.
       if (!isA(error, RunOwnedError) && !isA(error, StaleOwnerError)) throw error;

@@ -7,18 +7,22 @@ import {
   DuplicateWorkflowError,
   KeySchemeError,
   RunNotFoundError,
+  RunOwnedError,
   ShutdownError,
   StoreError,
   UnknownWorkflowError,
 } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import { isA } from "../journal/careful.js";
 import { checkJournal } from "../journal/check-journal.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
+import type { Ending } from "../run/ending.js";
 import { Execution } from "../run/execution.js";
+import { encodeError } from "../run/outcome.js";
 import { arrange, withCauses } from "../run/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
-import type { RunRecord, Store } from "../stores/store.js";
+import type { ParentCall, RunChange, RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ActiveRun } from "./active-run.js";
 import { ChildRuns } from "./children.js";
@@ -46,6 +50,9 @@ export interface DriverOptions {
     lease: number;
   };
   telemetry: Telemetry | undefined;
+  executor: Executor | undefined;
+  /** Has a child run of a queued run queued too. */
+  queueChild(id: string, again: boolean): Promise<void>;
   info(id: string): Promise<RunInfo>;
   /** Told of runs that could not be taken up, if nobody waits for them. */
   onError(error: unknown): void;
@@ -58,6 +65,8 @@ export interface DriveOptions {
   retry?: "all";
   /** Where whoever asks for it stands in a trace. */
   caller?: unknown;
+  /** It was handed out by a queue: as soon as it waits, it leaves this process, and only the queue brings it back. */
+  queued?: boolean;
 }
 
 export class Driver {
@@ -66,6 +75,8 @@ export class Driver {
   interruptions = 0;
   private readonly workflows = new Map<string, AnyWorkflow>();
   private readonly active = new Map<string, ActiveRun>();
+  /** Those of them that a queue has handed out. */
+  private readonly queued = new Set<string>();
   /** Runs that are being claimed. */
   private readonly driven = new Map<string, Promise<Run<unknown>>>();
   private readonly dormant: DormantRuns;
@@ -82,9 +93,9 @@ export class Driver {
       store,
       codec,
       now: () => clock.now(),
-      drive: ({ id, workflow }) => {
+      drive: ({ id, workflow, parent }, again) => {
         this.register(workflow);
-        return this.drive(id, {});
+        return this.queued.has(parent.id) ? options.queueChild(id, again) : this.drive(id, {});
       },
       isBusy: (id) => this.isBusy(id),
     });
@@ -152,6 +163,37 @@ export class Driver {
       this.driven.set(id, driven);
     }
     return driven;
+  }
+
+  /**
+   * Goes on with a run that a queue has handed out, until it waits or ends, or leaves this process for another reason.
+   *
+   * @returns undefined if it had ended before
+   * @throws as `drive`; RunOwnedError also if this app drives it for somebody else
+   */
+  async driveQueued(id: string): Promise<Ending | undefined> {
+    if (this.active.has(id) || this.driven.has(id))
+      throw new RunOwnedError("The run is driven by this `Stepmark`", { runId: id });
+    await this.drive(id, { queued: true });
+    return this.active.get(id)?.execution.ended;
+  }
+
+  /** Gives up the runs that a queue has handed out. */
+  async leaveQueued(): Promise<void> {
+    await Promise.allSettled([...this.queued].map((id) => this.active.get(id)?.execution.leave(new ShutdownError(id))));
+  }
+
+  /** Fails a run that nobody drives. */
+  async fail(id: string, error: Error): Promise<void> {
+    const { store, codec } = this.options;
+    const { fence, parent } = await this.ownership.claim(id);
+    const change = {
+      status: "failed",
+      output: null,
+      error: encodeError(codec, error),
+      ...this.wakeOf(parent),
+    } as const;
+    await store.append(id, fence, [], { ...change, release: true });
   }
 
   private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
@@ -261,8 +303,10 @@ export class Driver {
       record,
       rerun,
       children: this.children,
+      executor: this.options.executor,
       parent: run.parent,
       reclaim: async (fence) => {
+        if (options.queued) return this.handBack(active);
         active.fence = await this.ownership.reclaim(id, fence);
         return active.fence;
       },
@@ -271,11 +315,17 @@ export class Driver {
       onChange: () => {
         active.onChange();
         this.wakeParent(run);
+        if (!options.queued) return;
+        if (execution.waiting) void this.handBack(active);
+        // It would take a place for ever.
+        else if (execution.stalled) execution.fatal(execution.stalled);
       },
     });
     this.active.set(id, active);
+    if (options.queued) this.queued.add(id);
     active.attach(execution, () => {
       if (this.active.get(id) === active) this.active.delete(id);
+      if (this.active.get(id) === undefined) this.queued.delete(id);
       this.wakeParent(run);
     });
     void execution.ended.then((ending) => {
@@ -304,12 +354,11 @@ export class Driver {
   }
 
   private async cancelStored(id: string): Promise<void> {
-    const { store, clock } = this.options;
+    const { store } = this.options;
     const run = await this.read(id);
     if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
     const { fence, parent } = await this.ownership.claim(id);
-    const wake = parent && { run: parent.id, target: parent.key, at: clock.now() };
-    await store.append(id, fence, [], { status: "cancelled", ...(wake && { wake }), release: true });
+    await store.append(id, fence, [], { status: "cancelled", ...this.wakeOf(parent), release: true });
     this.dormant.remove(id);
   }
 
@@ -327,6 +376,20 @@ export class Driver {
     this.active.delete(id);
     // At once: from now on messages have to find it here.
     this.dormant.add(id, fence, due);
+  }
+
+  /** A queued run waits: whatever it waits for brings it back by the queue, to whatever process, and in its turn. */
+  private handBack({ id, execution }: ActiveRun): Promise<never> {
+    this.queued.delete(id);
+    this.active.delete(id);
+    execution.forget();
+    // What is left of it here never gets the run back.
+    return new Promise(() => {});
+  }
+
+  /** Tells the run that waits for the end of this one. */
+  private wakeOf(parent: ParentCall | undefined): Pick<RunChange, "wake"> {
+    return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at: this.options.clock.now() } };
   }
 
   private isBusy(id: string): boolean {

@@ -12,7 +12,7 @@ import type { Lease, Owner, RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 
 export class Ownership {
-  private readonly owner: Owner = thisProcess(randomUUID());
+  readonly owner: Owner = thisProcess(randomUUID());
   /** Runs that this app has left and could not give up, since the store had failed: their fences. */
   private readonly left = new Map<string, number>();
   /** Until when no other machine can have taken a run: by the time of this one when the lease was asked for. */

@@ -7,10 +7,11 @@ import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowError } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import { fetchOf } from "../http/fetch.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Served } from "../http/served.js";
-import { isA } from "../journal/careful.js";
+import { isA, shown } from "../journal/careful.js";
 import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
@@ -18,13 +19,20 @@ import { fingerprint } from "../journal/fingerprint.js";
 import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
+import { isDead } from "../stores/owner.js";
+import type { PostgresSession } from "../stores/postgres-driver.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportLines } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
 import type { ExportText } from "../transfer/read-export.js";
+import { inputAt, readCrons, runIdAt } from "../work/crons.js";
+import { readLimits } from "../work/limits.js";
+import type { Queue } from "../work/queue.js";
+import { startWorker, timesOf, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
+import { decoded } from "./decoded.js";
 import { Driver } from "./driver.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import { type PruneOptions, prune } from "./prune.js";
@@ -35,6 +43,10 @@ import { wakeRuns } from "./wake.js";
 export interface StepmarkOptions {
   /** Where runs are kept; default: a SQLite file at `./.stepmark/runs.db`. */
   store?: Store;
+  /** Where bodies run that it takes, see `docs/executors.md`: `restateExecutor()` of `stepmark/restate`. */
+  executor?: Executor;
+  /** Hands runs out to workers, see `docs/workers.md`: `graphileQueue()` of `stepmark/graphile`. */
+  queue?: Queue;
   /** The workflows that this app can start and resume. */
   workflows?: readonly AnyWorkflow[];
   clock?: Clock;
@@ -69,6 +81,15 @@ export interface StepmarkOptions {
 export interface StartOptions {
   /** Default: a random UUID. */
   id?: string;
+}
+
+export interface EnqueueOptions extends StartOptions {
+  /** Higher goes first; a whole number from -1000 to 1000 (default 0). */
+  priority?: number;
+  /** Not before: a moment, or so long from now. */
+  runAt?: Date | Duration;
+  /** A connection of `pg` on which you have begun a transaction: the run is there, and queued, when you commit it. */
+  session?: PostgresSession;
 }
 
 export interface ResumeOptions {
@@ -110,6 +131,9 @@ export class Stepmark {
   private readonly telemetry: Telemetry | undefined;
   private readonly driver: Driver;
   private readonly answers: Answers;
+  private readonly queue: Queue | undefined;
+  private readonly workflows: readonly AnyWorkflow[];
+  private readonly workers = new Set<Worker>();
   /** Aborted when the app is shut down. */
   private readonly ending = new AbortController();
 
@@ -137,10 +161,14 @@ export class Stepmark {
     this.grace = limits.grace;
     const parts = { store: this.store, clock: this.clock, codec: this.codec };
     this.telemetry = options.telemetry;
+    this.queue = options.queue && isolated(options.queue);
+    this.workflows = workflows;
     this.driver = new Driver({
       ...parts,
       limits,
       telemetry: this.telemetry,
+      executor: options.executor && isolated(options.executor),
+      queueChild: (id, again) => this.queueUp("child").put(id, { priority: 0, again }, async () => {}),
       info: (id) => this.get(id),
       onError: warn,
     });
@@ -162,17 +190,93 @@ export class Stepmark {
     return this.join(run, caller);
   }
 
+  /**
+   * Stores a run and queues it, in one transaction, to be driven by whichever worker gets it. With the id of a run that exists,
+   * and the same workflow and input, returns that run.
+   *
+   * @returns once the run is queued: `result()` and `events()` follow it, wherever it is driven
+   * @throws InvalidArgumentError without a `queue`; RunExistsError, SerialisationError for the input, StoreError
+   */
+  async enqueue<I, O>(workflow: Workflow<I, O>, input: I, options?: EnqueueOptions): Promise<Run<O>>;
+  async enqueue<O>(workflow: Workflow<void, O>, input?: undefined, options?: EnqueueOptions): Promise<Run<O>>;
+  async enqueue(workflow: AnyWorkflow, input?: unknown, options: EnqueueOptions = {}): Promise<Run<never>> {
+    const { id = randomUUID(), priority = 0, runAt, session } = options;
+    if (!Number.isInteger(priority) || Math.abs(priority) > 1_000) {
+      throw new InvalidArgumentError(
+        `\`priority\` must be a whole number from -1000 to 1000, not ${shown(priority)}`,
+        "Higher goes first.",
+      );
+    }
+    const at =
+      runAt === undefined || isA(runAt, Date) ? runAt?.getTime() : this.clock.now() + milliseconds(runAt, "`runAt`");
+    if (at !== undefined && !Number.isFinite(at)) {
+      throw new InvalidArgumentError("`runAt` is no moment", "Give a valid Date, or how long from now.");
+    }
+    const queue = this.queueUp("enqueue");
+    await queue.put(id, { priority, runAt: at, session }, (store) => this.createRun(workflow, input, { id }, store));
+    return this.found(id);
+  }
+
+  /**
+   * Takes part in the work: drives runs that were queued, by this process or any other, until it is stopped. The workflows are
+   * those that were given as `workflows`. Needs a `queue`; see `docs/workers.md`.
+   *
+   * @returns once this process takes runs
+   * @throws InvalidArgumentError, StoreError
+   */
+  async work(options: WorkOptions = {}): Promise<Worker> {
+    this.checkUp();
+    const { concurrency = 10, limits = {}, crons = [], maxTakeovers = 5, onError = warn } = options;
+    const { workflows, driver, codec } = this;
+    for (const [name, count] of Object.entries({ concurrency, maxTakeovers })) {
+      if (Number.isInteger(count) && count > 0) continue;
+      throw new InvalidArgumentError(`\`${name}\` must be a whole number from 1, not ${shown(count)}`, "Correct it.");
+    }
+    const read = readCrons(crons);
+    const known = [...new Set([...workflows, ...crons.map(({ workflow }) => workflow)])];
+    for (const workflow of known) driver.register(workflow);
+    const worker = await startWorker(this.queueUp("work"), driver, {
+      ...timesOf(options),
+      ...{ concurrency, maxTakeovers, onError },
+      owner: driver.ownership.owner,
+      workflows: known.map(({ workflowName }) => workflowName),
+      limits: readLimits(limits, known),
+      crons: [...read.values()].map(({ times }) => times),
+      keyOf: ({ id, workflow, input }) => limits[workflow]!.perKey!.key(decoded(codec, input, { runId: id })),
+      tick: async (name, at) => {
+        const { workflow, priority, ...cron } = read.get(name)!.cron;
+        await this.enqueue(workflow, inputAt({ workflow, ...cron }, at), { id: runIdAt(name, at), priority });
+      },
+      isDead: (owner, leaseUntil) => isDead(owner, leaseUntil, systemClock.now()),
+      isFree: async (id) => driver.ownership.isFree(await driver.read(id)),
+    });
+    const registered: Worker = {
+      stop: () => worker.stop().finally(() => this.workers.delete(registered)),
+    };
+    this.workers.add(registered);
+    return registered;
+  }
+
+  private queueUp(method: string): Queue {
+    if (this.queue !== undefined) return this.queue;
+    throw new InvalidArgumentError(
+      `\`${method}\` needs a queue, and this Stepmark was given none`,
+      "Pass one: `new Stepmark({ store: postgresStore(url), queue: graphileQueue(url) })`.",
+    );
+  }
+
   /** The run of a `start`, new or found; it is not driven by that. */
   private async createRun(
     workflow: AnyWorkflow,
     input: unknown,
     options: StartOptions,
+    store = this.store,
   ): Promise<{ created: boolean; run: RunRecord }> {
     this.checkUp();
     this.driver.register(workflow);
     const id = options.id ?? randomUUID();
     checkName("A run's id", id, "Leave it out for a random one.");
-    const { created, run } = await this.store.create({
+    const { created, run } = await store.create({
       id,
       workflow: workflow.workflowName,
       input: encoded(this.codec, input, { runId: id }),
@@ -213,7 +317,7 @@ export class Stepmark {
    * @throws the first error, if some runs could not be resumed; all others have been, and `resume(id)` returns them
    */
   async recover(): Promise<Run[]> {
-    this.checkUp();
+    this.checkAlone("recover");
     const recovered: Run[] = [];
     const failures: unknown[] = [];
     const left = await this.store.list({ status: "running" });
@@ -341,7 +445,7 @@ export class Stepmark {
    * @returns when `signal` is aborted or the app is shut down
    */
   async run({ interval = 1_000, signal, onError = warn }: RunOptions = {}): Promise<void> {
-    this.checkUp();
+    this.checkAlone("run");
     await wakeRuns({
       store: this.store,
       now: () => this.clock.now(),
@@ -365,6 +469,8 @@ export class Stepmark {
   async shutdown(): Promise<void> {
     if (this.ending.signal.aborted) return;
     this.ending.abort();
+    // Whatever a queue that fails could not be told, others find out.
+    await Promise.allSettled([...this.workers].map((worker) => worker.stop()));
     try {
       await this.driver.shutdown();
     } finally {
@@ -411,6 +517,16 @@ export class Stepmark {
     const info = runInfo(run, entries, this.codec);
     if (this.driver.activeRun(run.id)?.execution.stalled) info.status = "stalled";
     return info;
+  }
+
+  /** What takes up whatever it finds would take up what is queued, before its turn. */
+  private checkAlone(method: string): void {
+    this.checkUp();
+    if (this.queue === undefined) return;
+    throw new InvalidArgumentError(
+      `\`${method}\` takes up all runs that could go on, and this Stepmark has a queue that hands them out`,
+      "Call `app.work()` instead: workers also go on with what dead processes left behind.",
+    );
   }
 
   private checkUp(): void {

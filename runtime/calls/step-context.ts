@@ -1,5 +1,6 @@
 /** `stepContext`: what a step's body may ask about itself. */
 import { OutsideRunError } from "../errors.js";
+import { handedOut } from "../executor/handed-out.js";
 import type { RunningStep, StepContext } from "../run/step-body.js";
 import { currentScope } from "../scope/place.js";
 
@@ -9,6 +10,8 @@ import { currentScope } from "../scope/place.js";
  * @throws OutsideRunError outside any step body
  */
 export function stepContext(): StepContext {
+  const elsewhere = handedOut.getStore();
+  if (elsewhere !== undefined) return elsewhere;
   const within = currentScope()?.within as RunningStep | null | undefined;
   if (!within) {
     throw new OutsideRunError(

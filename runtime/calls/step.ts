@@ -2,6 +2,7 @@
 
 import { AsyncResource } from "node:async_hooks";
 import { InvalidArgumentError } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import { shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type RetryPolicy, startBody } from "../run/step-body.js";
@@ -21,6 +22,8 @@ export interface StepOptions {
   backoff?: Duration | { initial?: Duration; factor?: number; max?: Duration } | ((attempt: number) => Duration);
   /** Limit of one attempt. */
   timeout?: Duration;
+  /** Where the body runs (default: that of the app, if it takes the function); has to take the function. */
+  executor?: Executor;
 }
 
 export interface Step extends Sited {
@@ -51,9 +54,23 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const identity = identify("step", at, options.key);
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
   const { execution, key, chain, within, entry, record, site } = identity;
+  if (options.executor?.takes(fn) === false) {
+    throw new InvalidArgumentError(
+      "The step's `executor` does not take its function",
+      "Register the function with it by a name; a thunk can only run in this process: give the function and its arguments.",
+    );
+  }
   const captured = capturedValues(captures, execution);
   const context = execution.answers(key) ? undefined : new AsyncResource("StepmarkStep");
-  const request = { fn, args, context, site, retry: retryPolicy(options), timeout: limit(options) };
+  const request = {
+    fn,
+    args,
+    context,
+    site,
+    retry: retryPolicy(options),
+    timeout: limit(options),
+    executor: options.executor,
+  };
   return execution.ask({
     kind: "step",
     key,

@@ -10,6 +10,7 @@ import { setImmediate } from "node:timers";
 import type { AnyWorkflow } from "../calls/workflow.js";
 import type { Clock } from "../clock.js";
 import { RunCancelledError, ShutdownError, StaleOwnerError, type StalledError } from "../errors.js";
+import type { Executor } from "../executor/executor.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import { judge } from "../journal/judge.js";
@@ -101,6 +102,8 @@ export interface ExecutionOptions {
   /** Keys of failed calls that are to be run again. */
   rerun: ReadonlySet<string>;
   children: Children;
+  /** Runs the bodies that it takes; by default all run in this process. */
+  executor?: Executor | undefined;
   /** The run that waits for this one's end. */
   parent: ParentCall | undefined;
   /** Takes ownership again after a pause; rejects if another process has had it since `fence`. */
@@ -200,6 +203,10 @@ export class Execution implements RunScope {
 
   get codec(): Codec {
     return this.options.codec;
+  }
+
+  get executor(): Executor | undefined {
+    return this.options.executor;
   }
 
   get trace(): RunTrace | undefined {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { types } from "node:util";
 import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
+import type { Executor, StepCall } from "../executor/executor.js";
 import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { baseAnchor } from "../scope/module-table.js";
@@ -35,9 +36,11 @@ export interface BodyRequest {
   retry: RetryPolicy | undefined;
   /** Limit of one attempt in milliseconds. */
   timeout: number | undefined;
+  /** Asked before that of the app. */
+  executor: Executor | undefined;
 }
 
-/** A step whose body runs in this process. */
+/** A step whose body runs now. */
 interface Live extends BodyRequest {
   trace?: StepTrace;
 }
@@ -73,7 +76,16 @@ export function startBody(execution: Execution, call: Call, request: BodyRequest
     around: (call.within as RunningStep | null)?.trace,
     retries: request.retry !== undefined,
   });
-  attempt(execution, call, trace === undefined ? request : { ...request, trace }, (call.recorded?.attempts ?? 0) + 1);
+  const begun = call.recorded?.attempts ?? 0;
+  const executor = executorOf(execution, request);
+  const live: Live = trace === undefined && executor === request.executor ? request : { ...request, trace, executor };
+  // Whoever ran the last attempt for a process that has died since may have its outcome, or still be at it.
+  if (live.executor !== undefined && begun > 0) run(execution, call, live, begun);
+  else attempt(execution, call, live, begun + 1);
+}
+
+function executorOf(execution: Execution, { executor = execution.executor, fn }: BodyRequest): Executor | undefined {
+  return executor?.takes(fn) ? executor : undefined;
 }
 
 function attempt(execution: Execution, call: Call, request: Live, number: number): void {
@@ -172,7 +184,11 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
   let result: unknown;
   try {
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
-    const begin = (): unknown => inMark(body, () => request.fn(...request.args));
+    const { executor } = request;
+    const begin = (): unknown =>
+      executor === undefined
+        ? inMark(body, () => request.fn(...request.args))
+        : outsideRuns(() => executor.run(stepCall(execution, call, request, context)));
     result = request.context!.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
     // A promise-like object of somebody else may do as it likes when it is asked.
     if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
@@ -183,6 +199,14 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     return fail(error);
   }
   succeed(result);
+}
+
+function stepCall(execution: Execution, call: Call, { fn, args }: Live, context: StepContext): StepCall {
+  const { runId, key, attempt, idempotencyKey, signal } = context;
+  // A failure that is run again is another execution than the one that failed.
+  const since = call.recorded?.again ? call.recorded.seq : 0;
+  const executionKey = since === 0 && attempt === 1 ? idempotencyKey : `${idempotencyKey}-${since}-${attempt}`;
+  return { fn, args, runId, key, attempt, idempotencyKey, executionKey, signal, codec: execution.codec };
 }
 
 /** Waits for `ms` before `next`, unless the run comes to its end before. */

@@ -15,6 +15,7 @@ import {
   type MemoryStore,
   memoryStore,
   NonRetryableError,
+  type Queue,
   type ResumeOptions,
   Stepmark,
   type StepmarkOptions,
@@ -24,6 +25,7 @@ import {
   waitFor,
   workflow,
 } from "stepmark";
+import { restateExecutor } from "stepmark/restate";
 import { sqliteStore } from "stepmark/sqlite";
 import ts from "typescript";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
@@ -292,6 +294,31 @@ export const provocations: Provocation[] = [
     },
     message:
       'The run is driven by another `Stepmark` of this process (run "run"). Wait until it has finished, or shut it down; `resume` takes over from the dead only. `app.events(id)` follows the run meanwhile. [RUN_OWNED]',
+  },
+  {
+    code: "RUN_POISONED",
+    when: "workers keep dying with a run",
+    provoke: async () => {
+      const store = memoryStore();
+      let queued = "";
+      const queue: Queue = {
+        put: (id, _, create) => {
+          queued = id;
+          return create(store);
+        },
+        join: async ({ drive }) => {
+          await drive({ id: queued, takeovers: 5 });
+          return { stop: async () => {} };
+        },
+        close: async () => {},
+      };
+      const app = new Stepmark({ store, queue, workflows: [never] });
+      const run = await app.enqueue(never, undefined, { id });
+      await app.work();
+      return errorOf(() => run.result());
+    },
+    message:
+      '5 processes in a row have ended while they drove the run, and it got no further, so no other takes it up (run "run"). Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run. [RUN_POISONED]',
   },
   {
     code: "STALE_OWNER",
@@ -610,6 +637,23 @@ export const provocations: Provocation[] = [
     },
     message:
       'All 1 attempts of the step were begun, and the process ended during the last one (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
+  },
+  {
+    code: "EXECUTOR",
+    when: "Restate does not know a function",
+    provoke: async () => {
+      const charge = async (): Promise<void> => {};
+      const executor = restateExecutor({
+        ingress: "http://restate:8080",
+        functions: { charge },
+        fetch: async () => new Response("service not found", { status: 404 }),
+      });
+      const pay = workflow("pay", async () => step(charge));
+      const run = await new Stepmark({ store: memoryStore(), executor }).start(pay, undefined, { id });
+      return errorOf(() => run.result());
+    },
+    message:
+      'Restate knows no function "charge" of this service (run "run", key pay/charge). Give it to `restateService`, serve that, and register its address with Restate. [EXECUTOR]',
   },
   {
     code: "NON_RETRYABLE",

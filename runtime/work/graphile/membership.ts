@@ -1,0 +1,193 @@
+/** One process's part in the work: it takes jobs, keeps its lease, and looks after what others have left. */
+import { EventEmitter } from "node:events";
+import { clearInterval, setInterval } from "node:timers";
+import { InvalidArgumentError } from "../../errors.js";
+import { shown } from "../../journal/careful.js";
+import { ask } from "../../stores/postgres-driver.js";
+import { PostgresListener } from "../../stores/postgres-listener.js";
+import { runOf } from "../../stores/rows.js";
+import type { Owner } from "../../stores/store.js";
+import type { Member, Membership } from "../queue.js";
+import type { Runner, Task } from "./driver.js";
+import type { Open } from "./queue.js";
+import { cronTask, taskOf, wakeTask } from "./schema.js";
+
+/** How long a worker on another machine counts as alive without renewing, in milliseconds: as long as an owner of runs. */
+const leaseTime = 30_000;
+
+/** @param id the worker's own, unlike any other */
+export async function join(open: Open, id: string, member: Member): Promise<Membership> {
+  const { pool, statements, graphile, places } = open;
+  const { workflows, concurrency, limits, interval, onError } = member;
+  const crons = parseCrons(open, member);
+  const locks: string[] = [];
+  let stopping = false;
+  const renew = async (): Promise<void> => {
+    const cells = [id, JSON.stringify(member.owner), leaseTime, stopping ? 0 : concurrency, workflows, locks];
+    await ask(pool, statements.renew, cells);
+  };
+  const admit = coalesced(async () => {
+    await tellKeys(open, member);
+    await ask(pool, statements.admit);
+  });
+  /** Hands out what there is to hand out; what fails is tried again soon. */
+  const look = (): void => {
+    if (!stopping) void admit().catch((error) => onError(error, undefined));
+  };
+
+  await ask(pool, statements.unlimited, [workflows]);
+  for (const { workflow, concurrency: most, rate, perKey } of limits) {
+    const ofKey = [
+      perKey !== undefined,
+      perKey?.concurrency ?? null,
+      perKey?.rate?.limit ?? null,
+      perKey?.rate?.per ?? null,
+    ];
+    await ask(pool, statements.limits, [workflow, most ?? null, rate?.limit ?? null, rate?.per ?? null, ...ofKey]);
+  }
+  await renew();
+
+  const drive: Task = async (payload) => {
+    const { run, turn } = payload as { run: number; turn: number };
+    const [held] = await ask(pool, statements.begin, [run, turn, id]);
+    // It has been handed out again since, or has come to its end.
+    if (held === undefined) return;
+    const handed = await member.drive({ id: held.id as string, takeovers: Number(held.takeovers) });
+    if (handed !== "over") await ask(pool, statements.back, [run, turn, id, handed.again]);
+    look();
+  };
+  const errands: Record<string, Task> = {
+    [wakeTask]: async (payload) => {
+      await ask(pool, statements.wake, [(payload as { run: number }).run]);
+    },
+    [cronTask]: async (payload) => {
+      const { cron, _cron } = payload as { cron: string; _cron: { ts: string } };
+      await member.tick(cron, Date.parse(_cron.ts));
+    },
+  };
+  const start = (taskList: Record<string, Task>, most: number, parsedCronItems: unknown[]): Promise<Runner> => {
+    const events = new EventEmitter();
+    events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => locks.push(workerPool.id));
+    // What a task throws is tried again by graphile-worker, ever later.
+    events.on("job:error", ({ error }: { error: unknown }) => onError(error, undefined));
+    return graphile.run({
+      ...{ pgPool: pool, schema: places.jobs, concurrency: most, pollInterval: interval, noHandleSignals: true },
+      ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
+    });
+  };
+  // Apart from each other, so that errands are run while all hands are full.
+  const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
+  const runners = [await start(tasks, concurrency, []), await start(errands, 2, crons)];
+  for (const { promise } of runners) promise.catch((error) => onError(error, undefined));
+  await renew();
+
+  const listener = new PostgresListener({
+    channel: places.channel,
+    heartbeat: leaseTime,
+    connect: open.listener,
+    hear: look,
+    catchUp: async () => look(),
+  });
+  const inspect = coalesced(() => lookAfter(open, id, member));
+  const timers = [
+    setInterval(look, interval),
+    setInterval(() => void renew().catch((error) => onError(error, undefined)), leaseTime / 3),
+    setInterval(() => void inspect().catch((error) => onError(error, undefined)), interval),
+  ];
+  look();
+
+  return {
+    async stop() {
+      // From now on it counts for nothing when runs are handed out.
+      stopping = true;
+      await renew().catch((error) => onError(error, undefined));
+      for (const timer of timers) clearInterval(timer);
+      await listener.stop();
+      const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
+      await Promise.allSettled([admit.rest(), inspect.rest()]);
+      await ask(pool, statements.leave, [id]);
+      for (const each of stopped) if (each.status === "rejected") onError(each.reason, undefined);
+    },
+  };
+}
+
+/** @throws InvalidArgumentError */
+function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
+  return crons.flatMap(({ name, schedule, backfill }) => {
+    const item = { task: cronTask, match: schedule, identifier: `stepmark:${name}`, payload: { cron: name } };
+    try {
+      return graphile.parseCronItems([{ ...item, options: { backfillPeriod: backfill } }]);
+    } catch (cause) {
+      throw new InvalidArgumentError(
+        `The schedule ${shown(schedule)} of the cron ${JSON.stringify(name)} cannot be read`,
+        'Give minute, hour, day of the month, month and day of the week, such as "0 9 * * 1".',
+        { cause },
+      );
+    }
+  });
+}
+
+/** Tells the keys of runs whose limits go by one: an input can only be read where the workflow's code is. */
+async function tellKeys({ pool, statements }: Open, { limits, keyOf, onError }: Member): Promise<void> {
+  const workflows = limits.filter(({ perKey }) => perKey !== undefined).map(({ workflow }) => workflow);
+  if (workflows.length === 0) return;
+  const rows = await ask(pool, statements.unkeyed, [workflows]);
+  if (rows.length === 0) return;
+  const keys = rows.map((row) => {
+    const run = runOf(row);
+    try {
+      return keyOf(run);
+    } catch (error) {
+      // It has none, and goes with all others that have none.
+      onError(error, run.id);
+      return "";
+    }
+  });
+  await ask(pool, statements.key, [rows.map(({ number }) => number), keys]);
+}
+
+/** Takes over what dead workers had, and takes in runs that nobody has queued and nobody drives. */
+async function lookAfter(open: Open, id: string, { isDead, isFree, workflows }: Member): Promise<void> {
+  const { pool, statements } = open;
+  for (const { id: other, owner, lease_until, left } of await ask(pool, statements.workers, [id])) {
+    const now = Date.now();
+    if (isDead(JSON.parse(owner as string) as Owner, now + Number(left)))
+      await ask(pool, statements.bury, [other, lease_until]);
+  }
+  await ask(pool, statements.mend, [leaseTime]);
+  for (const row of await ask(pool, statements.strays, [workflows, leaseTime])) {
+    const run = runOf(row);
+    if (await isFree(run.id)) await ask(pool, statements.put, [run.id, 0, null, false]);
+  }
+}
+
+interface Coalesced {
+  /** Resolves when the work has been done once more, from now on. */
+  (): Promise<void>;
+  /** Resolves when none of it is under way. */
+  rest(): Promise<unknown>;
+}
+
+/** Work that is done again for all who ask while it is under way, once. */
+function coalesced(work: () => Promise<void>): Coalesced {
+  let current: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const begin = (): Promise<void> => {
+    const done = work().finally(() => {
+      if (current === done) current = undefined;
+    });
+    current = done;
+    return done;
+  };
+  const again = (): Promise<void> => {
+    if (current === undefined) return begin();
+    next ??= current
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        return begin();
+      });
+    return next;
+  };
+  return Object.assign(again, { rest: () => Promise.allSettled([current, next]) });
+}

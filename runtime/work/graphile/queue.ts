@@ -1,0 +1,168 @@
+/** A queue in the database of the store, its jobs handed out by graphile-worker. */
+import { randomUUID } from "node:crypto";
+import { InvalidArgumentError, StepmarkError, StoreError } from "../../errors.js";
+import { isolated } from "../../scope/outside.js";
+import { postgresStore } from "../../stores/postgres.js";
+import {
+  ask,
+  loadPackage,
+  type PostgresClient,
+  type PostgresListeningClient,
+  type PostgresPackage,
+  type PostgresPool,
+  type PostgresQuery,
+  type PostgresSession,
+} from "../../stores/postgres-driver.js";
+import { faultIn } from "../../stores/postgres-faults.js";
+import { schemaOf, transaction } from "../../stores/postgres-schema.js";
+import type { Store } from "../../stores/store.js";
+import type { Member, Membership, Order, Queue } from "../queue.js";
+import { type GraphilePackage, loadGraphile } from "./driver.js";
+import { join } from "./membership.js";
+import { type Places, placesOf, prepareQueue, statementsOf } from "./schema.js";
+
+export interface GraphileQueueOptions {
+  /** The store's schema (default `stepmark`): the queue's own tables are made beside its tables. */
+  schema?: string;
+  /** The schema of graphile-worker's tables (default: the store's, followed by `_jobs`). */
+  jobs?: string;
+  /** Most connections of the pool that the queue makes for an address (default 10), besides the one that listens. */
+  connections?: number;
+}
+
+/**
+ * A queue for the runs of a `postgresStore`, in the same database: an address, or a pool of the package `pg`, which stays the
+ * caller's to end. Needs the packages `pg` and `graphile-worker`. Nothing is connected before the queue is first used.
+ *
+ * @throws InvalidArgumentError for schemas that cannot be named so
+ */
+export function graphileQueue(where: string | PostgresPool, options: GraphileQueueOptions = {}): Queue {
+  return new GraphileQueue(where, options);
+}
+
+/** What an open queue works with. */
+export interface Open {
+  pool: PostgresPool;
+  listener(): PostgresListeningClient;
+  graphile: GraphilePackage;
+  places: Places;
+  statements: ReturnType<typeof statementsOf>;
+}
+
+class GraphileQueue implements Queue {
+  private readonly places: Places;
+  private opening: Promise<Open> | undefined;
+  private ownPool: PostgresPool | undefined;
+
+  constructor(
+    private readonly where: string | PostgresPool,
+    private readonly options: GraphileQueueOptions,
+  ) {
+    if (typeof where === "string" ? where === "" : typeof where?.connect !== "function") {
+      throw new InvalidArgumentError("`graphileQueue` was given neither an address nor a pool", "Give it one of them.");
+    }
+    const store = schemaOf(options.schema ?? "stepmark");
+    this.places = placesOf(store, schemaOf(options.jobs ?? `${store.name}_jobs`).name);
+  }
+
+  async put<T>(id: string, order: Order, create: (store: Store) => Promise<T>): Promise<T> {
+    const { pool, statements } = await this.open();
+    const cells = [id, order.priority, order.runAt ?? null, order.again ?? false];
+    const within = async (session: PostgresSession): Promise<T> => {
+      // A store whose every statement is a part of this transaction.
+      const store = postgresStore(poolOf(session), { schema: this.places.store.name, listen: false });
+      const made = await create(isolated(store));
+      await ask(session, statements.put, cells);
+      return made;
+    };
+    return this.told(id, () => (order.session ? within(order.session) : transaction(pool, within)));
+  }
+
+  async join(member: Member): Promise<Membership> {
+    const open = await this.open();
+    return this.told(undefined, () => join(open, randomUUID(), member));
+  }
+
+  async close(): Promise<void> {
+    await this.opening?.catch(() => {});
+    await this.ownPool?.end();
+    this.ownPool = undefined;
+    this.opening = undefined;
+  }
+
+  private open(): Promise<Open> {
+    this.opening ??= this.told(undefined, () => this.connect()).catch((error) => {
+      this.opening = undefined;
+      throw error;
+    });
+    return this.opening;
+  }
+
+  private async connect(): Promise<Open> {
+    const { where, options, places } = this;
+    const graphile = await loadGraphile();
+    let pool: PostgresPool;
+    let listener: () => PostgresListeningClient;
+    if (typeof where === "string") {
+      const { Pool, Client } = await loadPackage();
+      const settings = { connectionString: where, keepAlive: true };
+      this.ownPool ??= new Pool({ ...settings, max: options.connections ?? 10, allowExitOnIdle: true });
+      pool = this.ownPool;
+      listener = () => new Client(settings);
+    } else {
+      pool = where;
+      const { options: settings } = where as PostgresPool & { options?: object & { password?: unknown } };
+      const { Client }: Partial<Pick<PostgresPackage, "Client">> = where as object;
+      const Listening = Client ?? (await loadPackage()).Client;
+      // A pool hides the password from those who print its options.
+      listener = () => new Listening({ ...settings, password: settings?.password });
+    }
+    outlive(pool);
+    // The store's tables are made by the store, when it is first used.
+    await postgresStore(pool, { schema: places.store.name, listen: false }).list({ limit: 0 });
+    await migrate(graphile, pool, places.jobs);
+    await prepareQueue(pool, places);
+    return { pool, listener, graphile, places, statements: statementsOf(places) };
+  }
+
+  private async told<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof StepmarkError) throw cause;
+      const what = `The queue (schema ${JSON.stringify(this.places.store.name)}) failed: ${faultIn(cause)}`;
+      throw new StoreError(what, { runId: id, cause });
+    }
+  }
+}
+
+/** graphile-worker's own tables: several processes may make them at once, of which one succeeds. */
+async function migrate(graphile: GraphilePackage, pool: PostgresPool, schema: string): Promise<void> {
+  const logger = new graphile.Logger(() => () => {});
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await graphile.runMigrations({ pgPool: pool, schema, logger });
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+const outliving = new WeakSet<PostgresPool>();
+
+/** A connection that is lost while nobody uses it is made anew when somebody does: its end must not be the process's. */
+function outlive(pool: PostgresPool): void {
+  if (outliving.has(pool)) return;
+  outliving.add(pool);
+  const ignore = (): void => {};
+  pool.on("error", ignore);
+  const emitter = pool as unknown as { on(event: "connect", listener: (client: PostgresClient) => void): unknown };
+  emitter.on("connect", (client) => void client.on("error", ignore));
+}
+
+/** A pool that has one connection, in a transaction that somebody else has begun and ends. */
+function poolOf(session: PostgresSession): PostgresPool {
+  const query = (statement: PostgresQuery): Promise<{ rows: unknown[] }> => session.query(statement);
+  const client: PostgresClient = { query, on: () => {}, removeListener: () => {}, release: () => {} };
+  return { ...client, connect: async () => client, end: async () => {} };
+}

@@ -1,0 +1,101 @@
+/** An app's part in the work: drives the runs that its queue hands out. */
+import { setTimeout } from "node:timers/promises";
+import type { Driver } from "../app/driver.js";
+import { type Duration, milliseconds } from "../calls/duration.js";
+import {
+  RunNotFoundError,
+  RunOwnedError,
+  RunPoisonedError,
+  ShutdownError,
+  StaleOwnerError,
+  StoreError,
+} from "../errors.js";
+import { isA } from "../journal/careful.js";
+import type { Cron } from "./crons.js";
+import type { WorkflowLimits } from "./limits.js";
+import type { Handed, Member, Membership, Queue, Turn } from "./queue.js";
+
+export interface WorkOptions {
+  /** How many runs this process drives at once (default 10). */
+  concurrency?: number;
+  /** Limits over all workers together, by the workflow's name. Those of the worker that began last hold for all. */
+  limits?: Readonly<Record<string, WorkflowLimits>>;
+  crons?: readonly Cron[];
+  /** After how many processes in a row have died with a run that got no further it fails with RunPoisonedError (default 5). */
+  maxTakeovers?: number;
+  /** Between two looks at what nobody has told this process: dead workers, rates, timers that are due (default 1 s). */
+  interval?: Duration;
+  /** When the worker is stopped, how long the runs that it drives may go on before they are handed back (default 10 s). */
+  stopWithin?: Duration;
+  /** Told of runs that could not be taken up, and of a queue that fails; by default a process warning. */
+  onError?(error: unknown, runId: string | undefined): void;
+}
+
+export interface Worker {
+  /**
+   * Takes no more runs, lets those under way go on for `stopWithin`, and hands back what has not come to rest by then: other
+   * workers go on with it at once.
+   */
+  stop(): Promise<void>;
+}
+
+/** After so many milliseconds a run is handed out again that another process has. */
+const whileOwned = 1_000;
+
+/** The same for one that this build cannot read, or whose journal is damaged. */
+const whileRefused = 60_000;
+
+export type Work = Omit<Member, "drive"> & { maxTakeovers: number /** In milliseconds. */; stopWithin: number };
+
+export async function startWorker(queue: Queue, driver: Driver, work: Work): Promise<Worker> {
+  let stopping: Promise<void> | undefined;
+  const drive = async (turn: Turn): Promise<Handed> => {
+    if (stopping) return { again: 0 };
+    try {
+      return await goOn(driver, turn, work);
+    } catch (error) {
+      return afterFailure(error, turn, work);
+    }
+  };
+  const membership = await queue.join({ ...work, drive });
+  return {
+    stop() {
+      stopping ??= stop(membership, driver, work.stopWithin);
+      return stopping;
+    },
+  };
+}
+
+async function stop(membership: Membership, driver: Driver, within: number): Promise<void> {
+  const over = new AbortController();
+  const stopped = membership.stop().finally(() => over.abort());
+  await Promise.race([stopped, setTimeout(within, undefined, { signal: over.signal }).catch(() => {})]);
+  await driver.leaveQueued();
+  await stopped;
+}
+
+async function goOn(driver: Driver, { id, takeovers }: Turn, { maxTakeovers }: Work): Promise<Handed> {
+  if (takeovers >= maxTakeovers) {
+    await driver.fail(id, new RunPoisonedError(takeovers, { runId: id }));
+    return "over";
+  }
+  const ending = await driver.driveQueued(id);
+  if (ending?.status === "left") throw ending.error;
+  return "over";
+}
+
+function afterFailure(error: unknown, { id }: Turn, { onError }: Work): Handed {
+  if (isA(error, ShutdownError)) return { again: 0 };
+  if (isA(error, RunOwnedError) || isA(error, StaleOwnerError)) return { again: whileOwned };
+  if (isA(error, RunNotFoundError)) return "over";
+  onError(error, id);
+  return { again: isA(error, StoreError) ? whileOwned : whileRefused };
+}
+
+/** @returns milliseconds */
+export function timesOf({ interval = 1_000, stopWithin = 10_000 }: WorkOptions): Pick<Work, "interval" | "stopWithin"> {
+  return {
+    interval: milliseconds(interval, "`interval`"),
+    stopWithin: milliseconds(stopWithin, "`stopWithin`"),
+  };
+}
