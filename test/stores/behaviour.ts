@@ -346,7 +346,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         value: "[1]",
         at: 10,
       });
-      await Promise.all(["[2]", "[3]"].map((value) => store.post("r", { target: "approve", value, at: 11 })));
+      for (const value of ["[2]", "[3]"]) await store.post("r", { target: "approve", value, at: 11 });
       await store.post("other", { target: "t", value: "[x]", at: 1 });
       const inbox = async () => (await store.inbox("r")).map(({ number, value }) => [number, value]);
       expect(await inbox()).toEqual([
@@ -367,7 +367,10 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await store.create(newRun("other"));
       const post = async (run: string, target: string): Promise<number | undefined> =>
         (await store.post(run, { target, value: "[1]", at: 1 }, { once: true }))?.number;
-      expect(await Promise.all([post("r", "w/a"), post("r", "w/a"), post("r", "w/b")])).toEqual([1, undefined, 2]);
+      // Two at once: which of them comes first is for nobody to say.
+      const both = await Promise.all([post("r", "w/a"), post("r", "w/a")]);
+      expect(both.filter((number) => number !== undefined)).toEqual([1]);
+      expect(await post("r", "w/b")).toBe(2);
       await store.append("r", fence, [entry(1)], { consume: [1] });
       expect(await post("r", "w/a")).toBeUndefined();
       expect(await post("other", "w/a")).toBe(1);

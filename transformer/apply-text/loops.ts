@@ -93,18 +93,18 @@ function breakUnless(applying: Applying, node: ts.WhileStatement | ts.DoStatemen
  * `for (const $x1 of xs) { const $c1 = ++$i1; const [a = f()] = $x1; h() }`
  */
 function headMoved(applying: Applying, node: ts.ForStatement | ts.ForInOrOfStatement, edit: LoopEdit): void {
-  const { text, startOf } = applying;
-  const { statement: body } = node;
-  const bodyStart = startOf(body);
-  text.close(bodyStart, `{ ${constantOf(edit)} `);
-  text.close(body.end, " }");
+  const { ts, text, startOf } = applying;
+  // On the line of the head, wherever the body begins.
+  const headEnd = applying.token(node, ts.SyntaxKind.CloseParenToken).end;
+  text.close(headEnd, ` { ${constantOf(edit)}`);
+  text.close(node.statement.end, " }");
   for (const part of edit.moved) {
     const [moved, before, after] = movedPart(applying, node, edit, part);
     const start = startOf(moved);
     text.open(start, before);
     text.close(moved.end, after);
     if (part.kind === "binding") text.close(start, `const ${part.item} `);
-    text.move(start, moved.end, bodyStart);
+    text.move(start, moved.end, headEnd);
   }
 }
 
@@ -118,9 +118,9 @@ function movedPart(
   if (part.kind === "binding") {
     const { initializer } = node as ts.ForInOrOfStatement;
     const declares = ts.isVariableDeclarationList(initializer);
-    return [initializer, declares ? "" : "(", declares ? ` = ${part.item}; ` : ` = ${part.item}); `];
+    return [initializer, declares ? " " : " (", declares ? ` = ${part.item};` : ` = ${part.item});`];
   }
   const { condition, incrementor } = node as ts.ForStatement;
-  if (part.kind === "update") return [incrementor!, `if (${constant}) `, "; "];
-  return [condition!, "if (!(", ")) break; "];
+  if (part.kind === "update") return [incrementor!, ` if (${constant}) `, ";"];
+  return [condition!, " if (!(", ")) break;"];
 }
