@@ -74,7 +74,8 @@ function parse(args: readonly string[], options: Options): { values: object; pos
     const config = options as NonNullable<ParseArgsConfig["options"]>;
     return parseArgs({ args: [...args], options: config, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    // Without Node's advice on how such a word could be no option.
+    throw new UsageError((error as Error).message.replace(/\. To specify a positional argument[^]*$/, ""));
   }
 }
 

@@ -25,8 +25,10 @@ it is. A value that begins with a - is written behind --, as in \`stepmark answe
   run: (given, output) =>
     give(given, output, async (app, id, name, value) => {
       await app.answer(id, name, value);
-      const open = (await app.get(id)).waits.some((wait) => wait.name === name || wait.key === name);
-      return open ? "answered" : "kept until it is asked";
+      const { waits } = await app.get(id);
+      if (waits.some((wait) => wait.name === name || wait.key === name)) return "answered";
+      const open = waits.map((wait) => visible(wait.name)).join(", ");
+      return open === "" ? "kept until it is asked" : `kept until it is asked (open now: ${open})`;
     }),
 });
 

@@ -55,12 +55,29 @@ function Page(): JSX.Element {
       <RunList open={open} onOpen={onOpen} />
       <main>
         {open === undefined ? (
-          <p class="empty">Choose a run to see what it has done.</p>
+          <Welcome />
         ) : (
           <RunView key={open} id={open} about={about} theme={shown} onOpenRun={onOpen} onBack={onBack} />
         )}
       </main>
     </div>
+  );
+}
+
+/** What stands where a run will be. */
+function Welcome(): JSX.Element {
+  return (
+    <section class="welcome" aria-labelledby="welcome">
+      <svg viewBox="0 0 96 48" width="96" height="48" aria-hidden="true" focusable="false">
+        <path d="M4 8h32M44 8h14M12 24h20M40 24h36M28 40h42" />
+        <path class="next" d="M80 40h14" />
+      </svg>
+      <h1 id="welcome">Choose a run</h1>
+      <p>Its timeline, its scopes and its journal are shown here, entry by entry if you like.</p>
+      <p class="keys">
+        <kbd>↑</kbd> <kbd>↓</kbd> go through the list, <kbd>Enter</kbd> opens
+      </p>
+    </section>
   );
 }
 

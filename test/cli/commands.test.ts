@@ -33,7 +33,9 @@ describe.each(loaded)("stepmark $name", ({ name, command }) => {
   });
 
   it("refuses an option that it does not have", () => {
-    expect(() => readArguments(["--no-such-option"], command.options)).toThrow(UsageError);
+    expect(() => readArguments(["--no-such-option"], command.options)).toThrow(
+      new UsageError("Unknown option '--no-such-option'"),
+    );
   });
 });
 

@@ -59,7 +59,9 @@ describe("stepmark answer", () => {
 
   it("takes no value, numbers below zero, and values from stdin; and tells how a text is written", () => {
     app.begin("order", "a-2", { items: [] });
-    expect(app.stepmark("answer", "a-2", "later", "--undefined").stdout).toBe("a-2  later  kept until it is asked\n");
+    expect(app.stepmark("answer", "a-2", "later", "--undefined").stdout).toBe(
+      "a-2  later  kept until it is asked (open now: approve)\n",
+    );
     expect(app.stepmark("answer", "a-2", "other", "--", "-5").status).toBe(0);
     expect(app.stepmark("answer", "a-2", "approve", "yes")).toMatchObject({
       status: 2,

@@ -154,6 +154,51 @@ describe("whoever asks", () => {
     expect(page.headers["referrer-policy"]).toBe("no-referrer");
   });
 
+  it("gets no leave from a preflight, whoever asks", async () => {
+    const { host } = own(inspector);
+    const asks = { "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
+    for (const origin of ["https://evil.example", "null", inspector.origin])
+      for (const at of ["/api/runs", "/api/runs/r/cancel", "/"]) {
+        const reply = await ask(inspector, at, { host: host!, origin, ...asks }, "OPTIONS");
+        expect(reply.status).toBeGreaterThanOrEqual(400);
+        expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
+      }
+  });
+
+  it("cannot hide another name in the address of the request, or in a second one", async () => {
+    const { host, authorization } = own(inspector);
+    const { port } = new URL(inspector.origin);
+    for (const name of [`localhost.:${port}`, `localhost:${port}.`, `user@${host}`, `${host}, evil.example`])
+      expect(await refused("/api/runs", { host: name, authorization: authorization! })).toEqual([403, "FOREIGN_HOST"]);
+    // What stands in the first line is for its path alone: the header decides.
+    expect(await refused(`http://${host}/api/runs`, { host: "evil.example", authorization: authorization! })).toEqual([
+      403,
+      "FOREIGN_HOST",
+    ]);
+  });
+
+  it("is told nothing to keep or to pass on, also where it is refused", async () => {
+    const { host } = own(inspector);
+    const replies = [
+      await ask(inspector, "/", { host: host! }),
+      await ask(inspector, "/page.js", { host: host! }),
+      await ask(inspector, "/api/runs", own(inspector)),
+      await ask(inspector, "/api/runs", { host: host! }),
+      await ask(inspector, "/", { host: "evil.example" }),
+      await ask(inspector, "/none", { host: host! }),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 401, 403, 404]);
+    for (const { headers } of replies)
+      expect(headers).toMatchObject({
+        "cache-control": "no-store",
+        "content-security-policy": expect.stringContaining("default-src 'none'"),
+        "cross-origin-resource-policy": "same-origin",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+      });
+  });
+
   it("has a token of its own for each server", async () => {
     const other = await inspect(store);
     expect(other.token).not.toBe(inspector.token);
