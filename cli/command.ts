@@ -75,7 +75,7 @@ function parse(args: readonly string[], options: Options): { values: object; pos
     return parseArgs({ args: [...args], options: config, allowPositionals: true, strict: true });
   } catch (error) {
     // Without Node's advice on how such a word could be no option.
-    throw new UsageError((error as Error).message.replace(/\. To specify a positional argument[^]*$/, ""));
+    throw new UsageError((error as Error).message.replace(/\. To specify a positional argument[\s\S]*$/, ""));
   }
 }
 

@@ -24,8 +24,10 @@ export interface Storm {
   steps: number;
   /** Runs that each worker drives at once. */
   concurrency: number;
-  /** Milliseconds between two kills; 0: none. */
-  killEvery: number;
+  /** Milliseconds between two kills (default: none by time). */
+  killEvery?: number;
+  /** A worker is killed each time that so many more runs have ended (default: none by that). */
+  killEachRuns?: number;
   report?: (text: string) => void;
 }
 
@@ -38,7 +40,7 @@ export interface Outcome extends Damage {
 }
 
 export async function storm(options: Storm): Promise<Outcome> {
-  const { url, schema, runs, steps, killEvery, report } = options;
+  const { url, schema, runs, steps, killEvery = 0, killEachRuns = Number.POSITIVE_INFINITY, report } = options;
   const ledger = mkdtempSync(join(tmpdir(), "stepmark-workers-"));
   const pool = new Pool({ connectionString: url, max: 10 });
   const app = new Stepmark({
@@ -59,9 +61,13 @@ export async function storm(options: Storm): Promise<Outcome> {
   const over = new AbortController();
   const killing = killEvery > 0 ? crew.killEvery(killEvery, over.signal) : undefined;
   const counted = `SELECT count(*)::integer AS count FROM ${schema}.runs WHERE status IN ('completed', 'failed')`;
-  for (let ended = 0; ended < runs; ) {
-    await delay(250);
+  for (let [ended, killedAt] = [0, 0]; ended < runs; ) {
+    await delay(25);
     ended = (await pool.query<{ count: number }>(counted)).rows[0]!.count;
+    if (ended - killedAt >= killEachRuns) {
+      killedAt = ended;
+      await crew.kill();
+    }
     const seconds = (performance.now() - queued) / 1_000;
     report?.(`${ended} of ${runs} runs after ${seconds.toFixed(1)} s, ${crew.deaths.length} kills`);
   }
@@ -96,19 +102,24 @@ class Crew {
     this.members = Array.from({ length: options.workers }, () => this.start());
   }
 
-  /** Kills one at random each time, and starts another. */
+  /** Kills one each time. */
   async killEvery(ms: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       await delay(ms, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;
-      const index = Math.floor(Math.random() * this.members.length);
-      const victim = this.members[index]!;
-      const closed = once(victim, "close");
-      victim.kill("SIGKILL");
-      this.deaths.push({ process: victim.pid!, at: process.hrtime.bigint() });
-      await closed;
-      this.members[index] = this.start();
+      await this.kill();
     }
+  }
+
+  /** Kills one at random, and starts another. */
+  async kill(): Promise<void> {
+    const index = Math.floor(Math.random() * this.members.length);
+    const victim = this.members[index]!;
+    const closed = once(victim, "close");
+    victim.kill("SIGKILL");
+    this.deaths.push({ process: victim.pid!, at: process.hrtime.bigint() });
+    await closed;
+    this.members[index] = this.start();
   }
 
   async stop(): Promise<void> {

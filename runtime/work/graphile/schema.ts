@@ -283,7 +283,8 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
     WHERE held.run = q.run AND q.holder = worker AND held.holder = worker`)};
 
   -- Sets right what no death of a process explains: a run that is held by no worker at all, one that was handed out and whose
-  -- job is gone, a job that is locked by nobody.
+  -- job is gone, a job that is locked by nobody: the last statement of a killed process may be carried out after it was buried.
+  -- To unlock a job that somebody has after all does no harm, since it has only one turn.
   CREATE FUNCTION ${s}.queue_mend(patience interval) RETURNS void LANGUAGE plpgsql AS ${quotedText(`
     DECLARE
       strangers text[];
@@ -292,7 +293,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
         SELECT DISTINCT holder FROM ${s}.queue_runs
         WHERE holder IS NOT NULL AND holder NOT IN (SELECT id FROM ${s}.queue_workers)) AS unknown;
       SELECT array_agg(DISTINCT locked_by) INTO strangers FROM ${g}.jobs AS j
-        WHERE starts_with(task_identifier, 'stepmark:') AND locked_at < clock_timestamp() - patience
+        WHERE starts_with(task_identifier, 'stepmark:') AND locked_at < clock_timestamp() - interval '3 seconds'
           AND NOT EXISTS (SELECT FROM ${s}.queue_workers WHERE j.locked_by = ANY (locks));
       IF strangers IS NOT NULL THEN PERFORM ${g}.force_unlock_workers(strangers); END IF;
       UPDATE ${s}.queue_runs AS q SET state = 'ready'
