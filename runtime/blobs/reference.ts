@@ -9,19 +9,16 @@ export interface Reference {
   bytes: number;
 }
 
-/** No codec's text begins so: it has no control characters. */
+/** No codec's text begins so: it has no control characters. What only begins so is a text like any other. */
 const mark = "\u0001";
-
-export function isReference(text: string | undefined): text is string {
-  return text?.charCodeAt(0) === 1;
-}
 
 export function spell({ digest, bytes }: Reference): string {
   return `${mark}sha256:${digest}:${bytes}`;
 }
 
-/** Undefined for what is no reference that this version knows. */
-export function parse(text: string): Reference | undefined {
+/** The reference that a text is, if it is one. */
+export function referenceIn(text: string | undefined): Reference | undefined {
+  if (!text?.startsWith(mark)) return undefined;
   const [, digest, bytes] = /^sha256:([0-9a-f]{64}):(\d{1,15})$/.exec(text.slice(mark.length)) ?? [];
   return digest === undefined ? undefined : { digest, bytes: Number(bytes) };
 }
@@ -30,14 +27,11 @@ export function referenceTo(content: Uint8Array): Reference {
   return { digest: createHash("sha256").update(content).digest("hex"), bytes: content.length };
 }
 
-/** A value as bytes, if it takes more than `above` of them and they are all of it. */
-export function largeContent(text: string, above: number): Uint8Array | undefined {
-  // A unit of a text takes at most three bytes.
-  if (text.length * 3 <= above || isReference(text)) return undefined;
-  const content = Buffer.from(text, "utf8");
-  if (content.length <= above) return undefined;
-  // Half a surrogate pair would not come back.
-  return isWellFormed(text) ? content : undefined;
+/** Whether a value goes elsewhere: one of more than `above` bytes, if they are all of it; and one that looks like a reference. */
+export function belongsElsewhere(text: string, above: number): boolean {
+  if (referenceIn(text) !== undefined) return true;
+  // A unit of a text takes at most three bytes; and half a surrogate pair would not come back.
+  return text.length * 3 > above && Buffer.byteLength(text, "utf8") > above && isWellFormed(text);
 }
 
 function isWellFormed(text: string): boolean {

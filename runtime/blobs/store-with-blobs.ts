@@ -20,7 +20,7 @@ import type {
   WholeRun,
 } from "../stores/store.js";
 import type { BlobOptions, BlobPlace } from "./blob-place.js";
-import { isReference, largeContent, parse, placeNameOf, referenceTo, spell } from "./reference.js";
+import { belongsElsewhere, placeNameOf, type Reference, referenceIn, referenceTo, spell } from "./reference.js";
 
 const defaultAbove = 131_072;
 
@@ -65,19 +65,18 @@ class StoreWithBlobs implements Store {
   }
 
   async list(filter: ListFilter): Promise<RunRecord[]> {
-    return mapped(await this.#store.list(filter), (run) => this.#whole(run));
+    return changed(await this.#store.list(filter), isElsewhere, (run) => this.#whole(run));
   }
 
   async ready(until: number): Promise<RunRecord[]> {
-    return mapped(await this.#store.ready(until), (run) => this.#whole(run));
+    return changed(await this.#store.ready(until), isElsewhere, (run) => this.#whole(run));
   }
 
   async entries(id: string, after?: number, limit?: number): Promise<Entry[]> {
-    return mapped(await this.#store.entries(id, after, limit), async (entry) =>
-      isReference(entry.value)
-        ? { ...entry, value: await this.#fetched(entry.value, { runId: id, key: entry.key }) }
-        : entry,
-    );
+    return changed(await this.#store.entries(id, after, limit), refers, async (entry) => ({
+      ...entry,
+      value: await this.#fetched(referenceIn(entry.value)!, { runId: id, key: entry.key }),
+    }));
   }
 
   async claim(
@@ -97,13 +96,12 @@ class StoreWithBlobs implements Store {
 
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void> {
     const before = this.#last.get(id);
-    if (before === undefined && !this.#isLarge(entries, change)) return this.#store.append(id, fence, entries, change);
+    if (before === undefined && !this.#holdsLarge(entries, change))
+      return this.#store.append(id, fence, entries, change);
     // What the caller does to them later is not ours.
     const given = structuredClone({ entries, change });
     const keep = async (): Promise<void> => {
-      const kept = await Promise.all(
-        given.entries.map(async (entry) => (entry.value === undefined ? entry : this.#keepEntry(id, entry))),
-      );
+      const kept = await Promise.all(given.entries.map((entry) => this.#keepEntry(id, entry)));
       const keptChange = given.change && (await this.#keepChange(id, given.change));
       await before?.catch(() => {});
       await this.#store.append(id, fence, kept, keptChange);
@@ -125,11 +123,10 @@ class StoreWithBlobs implements Store {
   }
 
   async inbox(id: string): Promise<Message[]> {
-    return mapped(await this.#store.inbox(id), async (message) =>
-      isReference(message.value)
-        ? { ...message, value: await this.#fetched(message.value, { runId: id, key: message.target }) }
-        : message,
-    );
+    return changed(await this.#store.inbox(id), refers, async (message) => ({
+      ...message,
+      value: await this.#fetched(referenceIn(message.value)!, { runId: id, key: message.target }),
+    }));
   }
 
   onPost(listener: (id: string) => void): () => void {
@@ -153,10 +150,9 @@ class StoreWithBlobs implements Store {
     await this.#last.get(id)?.catch(() => {});
   }
 
-  #isLarge(entries: readonly Entry[], change: RunChange | undefined): boolean {
-    if (this.#place === undefined) return false;
+  #holdsLarge(entries: readonly Entry[], change: RunChange | undefined): boolean {
     const values = [...entries.map(({ value }) => value), change?.output, change?.error];
-    return values.some((value) => typeof value === "string" && largeContent(value, this.#above) !== undefined);
+    return this.#place !== undefined && values.some((value) => value && belongsElsewhere(value, this.#above));
   }
 
   async #keepRun({ run, entries, inbox }: WholeRun): Promise<WholeRun> {
@@ -165,8 +161,8 @@ class StoreWithBlobs implements Store {
     for (const field of valueFields) if (run[field] !== undefined) values[field] = await this.#kept(id, run[field]);
     return {
       run: { ...run, ...values },
-      entries: await mapped(entries, (entry) => this.#keepEntry(id, entry)),
-      inbox: await mapped(inbox, async (message) => ({ ...message, value: await this.#kept(id, message.value) })),
+      entries: await changed(entries, any, (entry) => this.#keepEntry(id, entry)),
+      inbox: await changed(inbox, any, async (message) => ({ ...message, value: await this.#kept(id, message.value) })),
     };
   }
 
@@ -184,8 +180,8 @@ class StoreWithBlobs implements Store {
 
   /** What is to stand in the store for a value, which is durable in the place by then if it belongs there. */
   async #kept(id: string, text: string): Promise<string> {
-    const content = this.#place && largeContent(text, this.#above);
-    if (content === undefined) return text;
+    if (this.#place === undefined || !belongsElsewhere(text, this.#above)) return text;
+    const content = Buffer.from(text, "utf8");
     const reference = referenceTo(content);
     await this.#of(id, "kept", (place, run) => place.put(run, reference.digest, content));
     return spell(reference);
@@ -195,8 +191,9 @@ class StoreWithBlobs implements Store {
   async #whole(run: RunRecord): Promise<RunRecord> {
     for (const field of valueFields) {
       const text = attempt(() => run[field]);
-      if (!isReference(text)) continue;
-      const found = await this.#fetched(text, { runId: run.id }).then(
+      const reference = referenceIn(text);
+      if (reference === undefined) continue;
+      const found = await this.#fetched(reference, { runId: run.id }).then(
         (value) => ({ value, writable: true }),
         (error: unknown) => ({
           get: (): never => {
@@ -209,9 +206,7 @@ class StoreWithBlobs implements Store {
     return run;
   }
 
-  async #fetched(text: string, where: { runId: string; key?: string }): Promise<string> {
-    const reference = parse(text);
-    if (reference === undefined) throw new BlobError("A value is kept in a way that this version does not know", where);
+  async #fetched(reference: Reference, where: { runId: string; key?: string }): Promise<string> {
     const what = `A value of ${reference.bytes} bytes (SHA-256 ${reference.digest})`;
     if (this.#place === undefined) {
       const cure = "Give this `Stepmark` the `blobs` that the run was recorded with.";
@@ -237,17 +232,35 @@ class StoreWithBlobs implements Store {
   }
 }
 
-/** In order, a few at a time. */
-async function mapped<T>(items: readonly T[], map: (item: T) => Promise<T> | T): Promise<T[]> {
+/** Whether any value of a run is kept elsewhere. */
+function isElsewhere(run: RunRecord): boolean {
+  return valueFields.some((field) => referenceIn(attempt(() => run[field])) !== undefined);
+}
+
+function refers({ value }: { value?: string }): boolean {
+  return referenceIn(value) !== undefined;
+}
+
+function any(): boolean {
+  return true;
+}
+
+/** The items, those that `wants` picks changed, a few at a time: most lists hold none, and cost nothing more. */
+async function changed<T>(
+  items: readonly T[],
+  wants: (item: T) => boolean,
+  change: (item: T) => Promise<T>,
+): Promise<T[]> {
   const results = [...items];
+  const wanted = [...items.keys()].filter((index) => wants(items[index]!));
   let next = 0;
   const work = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
-      results[index] = await map(items[index]!);
+    while (next < wanted.length) {
+      const index = wanted[next++]!;
+      results[index] = await change(items[index]!);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(readsAtOnce, items.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(readsAtOnce, wanted.length) }, work));
   return results;
 }
 

@@ -73,6 +73,23 @@ describe("a store with blobs", () => {
     expect((await store.entries("r"))[0]!.value).toBe(`["${"\ud800".repeat(50)}"]`);
   });
 
+  it.each([
+    ["nothing more", "\u0001"],
+    ["something else", "\u0001length"],
+    ["a reference of its own", `\u0001sha256:${"0".repeat(64)}:7`],
+  ])("gives back a value that begins as a reference does, with %s", async (_, value) => {
+    const store = storeWithBlobs(memory, { place: shelf, above: 1_000 });
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1, { value })], { output: value });
+    await store.post("r", { target: "t", value, at: 1 });
+    expect((await store.entries("r"))[0]!.value).toBe(value);
+    expect((await store.read("r"))!.output).toBe(value);
+    expect((await store.inbox("r"))[0]!.value).toBe(value);
+    const bare = storeWithBlobs(memory).entries("r");
+    if (value.length < 20) expect((await bare)[0]!.value).toBe(value);
+    else await expect(bare).rejects.toBeInstanceOf(BlobError);
+  });
+
   it("I4: acknowledges an append when its blob is durable and the store has it, in the order of the calls", async () => {
     const store = storeWithBlobs(memory, { place: shelf, above: 1_000 });
     const fence = await owned(store, "r");
