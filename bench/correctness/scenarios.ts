@@ -33,39 +33,19 @@ export const scenarios: Record<ScenarioName, Scenario> = {
       {
         value: ["A", "B"],
         bodies: ["print a", "typeset a", "print b", "typeset b"],
-        direct: async (body, { life, die }) => {
-          if (life === 1 && body === "typeset b") await die();
-        },
+        direct: dyingIn("typeset b"),
       },
     ],
   },
   B1: {
     what: "two branches call one step, B first; killed after both: on replay A comes first",
     input: null,
-    cases: [
-      {
-        value: ["result:A", "result:B"],
-        bodies: ["predecessor A", "predecessor B", "shared A", "shared B", "combine"],
-        direct: async (body, scene) => {
-          await bComesFirst(body, scene);
-          if (scene.life === 1 && body === "combine") await scene.die();
-        },
-      },
-    ],
+    cases: [twoBranches("combine")],
   },
   B2: {
     what: "the same, killed when only B's is recorded",
     input: null,
-    cases: [
-      {
-        value: ["result:A", "result:B"],
-        bodies: ["predecessor A", "predecessor B", "shared A", "shared B", "combine"],
-        direct: async (body, scene) => {
-          await bComesFirst(body, scene);
-          if (scene.life === 1 && body === "shared A") await scene.die();
-        },
-      },
-    ],
+    cases: [twoBranches("shared A")],
   },
   B4: {
     what: "five items at once, two steps each; killed after 1, 4 and 7 of ten",
@@ -134,9 +114,7 @@ export const scenarios: Record<ScenarioName, Scenario> = {
       {
         value: ["reserved", "audited", "charged", "shipped"],
         bodies: ["reserve", "audit", "charge", "ship"],
-        direct: async (body, { life, die }) => {
-          if (life === 1 && body === "ship") await die();
-        },
+        direct: dyingIn("ship"),
       },
     ],
   },
@@ -148,19 +126,33 @@ export const scenarios: Record<ScenarioName, Scenario> = {
       {
         value: ["sent b", "sent a"],
         bodies: ["notify b", "notify a", "finish"],
-        direct: async (body, { life, die }) => {
-          if (life === 1 && body === "finish") await die();
-        },
+        direct: dyingIn("finish"),
       },
     ],
   },
 };
 
-/** A's predecessor takes until B's call of the shared step has ended and had time to be recorded. */
-async function bComesFirst(...[body, { life, ended, pause }]: Parameters<Direct>): Promise<void> {
-  if (life !== 1 || body !== "predecessor A") return;
-  await ended("shared B");
-  await pause(500);
+/** The process dies in a body of the first life. */
+function dyingIn(victim: string): Direct {
+  return async (body, { life, die }) => {
+    if (life === 1 && body === victim) await die();
+  };
+}
+
+/** A's predecessor takes until B's call of the shared step has ended and had time to be recorded; then the process dies in a body. */
+function twoBranches(victim: string): Case {
+  const die = dyingIn(victim);
+  return {
+    value: ["result:A", "result:B"],
+    bodies: ["predecessor A", "predecessor B", "shared A", "shared B", "combine"],
+    direct: async (body, scene) => {
+      if (scene.life === 1 && body === "predecessor A") {
+        await scene.ended("shared B");
+        await scene.pause(500);
+      }
+      await die(body, scene);
+    },
+  };
 }
 
 /** In the first life bodies end in this order, and when so many have ended, the process dies; later they end in the opposite order. */

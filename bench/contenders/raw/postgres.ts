@@ -1,8 +1,8 @@
 /** One small row a transaction, on one connection for each run. */
 import { Pool } from "pg";
-import { entered, left, work } from "../../measure/marks.js";
-import type { FlowInputs } from "../../measure/workloads.js";
+import { work } from "../../measure/marks.js";
 import type { Engine, Place } from "../contender.js";
+import { engineOn } from "./engine.js";
 import { row } from "./row.js";
 
 export async function open({ database }: Place): Promise<Engine> {
@@ -30,23 +30,12 @@ export async function open({ database }: Place): Promise<Engine> {
     }
   };
 
-  return {
-    async run(flow, input, id) {
-      entered();
-      if (flow === "fans") {
-        const { rounds, width } = input as FlowInputs["fans"];
-        await write(id, rounds * width);
-        return left(rounds * ((width * (width + 1)) / 2));
-      }
-      return left(await write(id, (input as FlowInputs["chain"]).count));
-    },
-    async resume(_flow, id) {
-      entered();
+  return engineOn({
+    write,
+    async count(id) {
       const { rows } = await pool.query("SELECT count(*)::int AS count FROM entries WHERE run = $1", [id]);
-      return left(await write(id, (rows[0] as { count: number }).count + 1));
+      return (rows[0] as { count: number }).count;
     },
-    async close() {
-      await pool.end();
-    },
-  };
+    close: () => pool.end(),
+  });
 }

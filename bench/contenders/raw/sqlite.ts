@@ -1,9 +1,9 @@
 /** One small row a transaction, through better-sqlite3. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { entered, left, work } from "../../measure/marks.js";
-import type { FlowInputs } from "../../measure/workloads.js";
+import { work } from "../../measure/marks.js";
 import type { Engine, Place } from "../contender.js";
+import { engineOn } from "./engine.js";
 import { row } from "./row.js";
 
 export async function open({ folder, durability }: Place): Promise<Engine> {
@@ -30,23 +30,9 @@ export async function open({ folder, durability }: Place): Promise<Engine> {
     return sum;
   };
 
-  return {
-    async run(flow, input, id) {
-      entered();
-      if (flow === "fans") {
-        const { rounds, width } = input as FlowInputs["fans"];
-        await write(id, rounds * width);
-        return left(rounds * ((width * (width + 1)) / 2));
-      }
-      return left(await write(id, (input as FlowInputs["chain"]).count));
-    },
-    async resume(_flow, id) {
-      entered();
-      const { length } = select.all(id);
-      return left(await write(id, length + 1));
-    },
-    async close() {
-      database.close();
-    },
-  };
+  return engineOn({
+    write,
+    count: (id) => select.all(id).length,
+    close: () => void database.close(),
+  });
 }
