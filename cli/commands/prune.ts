@@ -1,14 +1,12 @@
 /** `stepmark prune`: runs that ended long ago are deleted, or kept as text elsewhere. */
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import { type EndedStatus, prune } from "../../runtime/app/prune.js";
+import { endedStatuses, prune } from "../../runtime/app/prune.js";
 import { type Duration, milliseconds } from "../../runtime/calls/duration.js";
-import { command, listed, UsageError } from "../command.js";
+import { command, UsageError } from "../command.js";
 import { existingStore, storeOption, using } from "../run-store.js";
 import { counted, visible } from "../words.js";
-import { wholeNumber } from "./runs.js";
-
-const statuses = ["completed", "failed", "cancelled"] as const satisfies readonly EndedStatus[];
+import { statusesOf, wholeNumber } from "./runs.js";
 
 export const pruneCommand = command({
   usage: ["prune --older-than TIME [--status STATUS]... [--workflow NAME] [--archive DIR] [--limit N] [--dry-run]"],
@@ -21,7 +19,7 @@ not ended stay, and so do child runs whose outcome may still be asked for.`,
       type: "string",
       multiple: true,
       value: "STATUS",
-      help: `which runs: ${statuses.join(", ")}; by default completed and cancelled ones, since a failed run can be resumed`,
+      help: `which runs: ${endedStatuses.join(", ")}; by default completed and cancelled ones, since a failed run can be resumed`,
     },
     workflow: { type: "string", value: "NAME", help: "only runs of this workflow" },
     archive: {
@@ -41,7 +39,7 @@ not ended stay, and so do child runs whose outcome may still be asked for.`,
     const options = {
       olderThan: olderThan as Duration,
       dryRun,
-      ...(values.status !== undefined && { status: statusesOf(values.status) }),
+      ...(values.status !== undefined && { status: statusesOf(values.status, endedStatuses) }),
       ...(workflow !== undefined && { workflow }),
       ...(values.limit !== undefined && { limit: wholeNumber(values.limit, "--limit") }),
       ...(archive !== undefined && { archive: archiveIn(archive) }),
@@ -57,16 +55,6 @@ not ended stay, and so do child runs whose outcome may still be asked for.`,
     });
   },
 });
-
-function statusesOf(given: readonly string[]): EndedStatus[] {
-  return given
-    .flatMap((each) => each.split(","))
-    .map((each) => {
-      const found = statuses.find((known) => known === each);
-      if (found === undefined) throw new UsageError(`--status takes ${listed(statuses)}, not ${JSON.stringify(each)}`);
-      return found;
-    });
-}
 
 /** Each batch is a file of its own, whole and durable before anything of it is deleted. */
 function archiveIn(folder: string): (lines: AsyncIterable<string>) => Promise<void> {

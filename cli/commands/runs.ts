@@ -63,17 +63,22 @@ export function wholeNumber(text: string, what: string): number {
 function filterOf({ status, workflow }: { status?: string[]; workflow?: string }): ListFilter {
   const filter: ListFilter = {};
   if (workflow !== undefined) filter.workflow = workflow;
-  if (status !== undefined) {
-    filter.status = status
-      .flatMap((each) => each.split(","))
-      .map((each) => {
-        const found = statuses.find((known) => known === each);
-        if (found === undefined)
-          throw new UsageError(`--status takes ${listed(statuses)}, not ${JSON.stringify(each)}`);
-        return found;
-      });
-  }
+  if (status !== undefined) filter.status = statusesOf(status, statuses);
   return filter;
+}
+
+/**
+ * @param given what was said with `--status`, each one or several with commas between
+ * @throws UsageError
+ */
+export function statusesOf<T extends StoredStatus>(given: readonly string[], known: readonly T[]): T[] {
+  return given
+    .flatMap((each) => each.split(","))
+    .map((each) => {
+      const found = known.find((status) => status === each);
+      if (found === undefined) throw new UsageError(`--status takes ${listed(known)}, not ${JSON.stringify(each)}`);
+      return found;
+    });
 }
 
 function ageTest(age: string | undefined): (run: RunRecord) => boolean {

@@ -17,12 +17,12 @@ import { isA } from "../journal/careful.js";
 import { checkJournal } from "../journal/check-journal.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import type { Ending } from "../run/ending.js";
+import { type Ending, wakeOf } from "../run/ending.js";
 import { Execution } from "../run/execution.js";
 import { encodeError } from "../run/outcome.js";
 import { arrange, withCauses } from "../run/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
-import type { ParentCall, RunChange, RunRecord, Store } from "../stores/store.js";
+import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ActiveRun } from "./active-run.js";
 import { ChildRuns } from "./children.js";
@@ -185,15 +185,10 @@ export class Driver {
 
   /** Fails a run that nobody drives. */
   async fail(id: string, error: Error): Promise<void> {
-    const { store, codec } = this.options;
+    const { store, codec, clock } = this.options;
     const { fence, parent } = await this.ownership.claim(id);
-    const change = {
-      status: "failed",
-      output: null,
-      error: encodeError(codec, error),
-      ...this.wakeOf(parent),
-    } as const;
-    await store.append(id, fence, [], { ...change, release: true });
+    const failed = { status: "failed", output: null, error: encodeError(codec, error) } as const;
+    await store.append(id, fence, [], { ...failed, ...wakeOf(parent, clock.now()), release: true });
   }
 
   private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
@@ -354,11 +349,11 @@ export class Driver {
   }
 
   private async cancelStored(id: string): Promise<void> {
-    const { store } = this.options;
+    const { store, clock } = this.options;
     const run = await this.read(id);
     if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
     const { fence, parent } = await this.ownership.claim(id);
-    await store.append(id, fence, [], { status: "cancelled", ...this.wakeOf(parent), release: true });
+    await store.append(id, fence, [], { status: "cancelled", ...wakeOf(parent, clock.now()), release: true });
     this.dormant.remove(id);
   }
 
@@ -385,11 +380,6 @@ export class Driver {
     execution.forget();
     // What is left of it here never gets the run back.
     return new Promise(() => {});
-  }
-
-  /** Tells the run that waits for the end of this one. */
-  private wakeOf(parent: ParentCall | undefined): Pick<RunChange, "wake"> {
-    return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at: this.options.clock.now() } };
   }
 
   private isBusy(id: string): boolean {

@@ -3,10 +3,12 @@ import { type Duration, milliseconds } from "../calls/duration.js";
 import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
-import { exportLines } from "../transfer/export.js";
+import { exportText } from "../transfer/export.js";
+
+export const endedStatuses = ["completed", "failed", "cancelled"] as const;
 
 /** A status that a run does not leave by itself. */
-export type EndedStatus = "completed" | "failed" | "cancelled";
+export type EndedStatus = (typeof endedStatuses)[number];
 
 export interface PruneOptions {
   /** Only runs that ended at least so long ago. */
@@ -24,8 +26,6 @@ export interface PruneOptions {
   /** Only tells which runs would be deleted. */
   dryRun?: boolean;
 }
-
-const ended: readonly EndedStatus[] = ["completed", "failed", "cancelled"];
 
 const batchSize = 100;
 
@@ -50,17 +50,13 @@ export async function* prune(store: Store, now: number, options: PruneOptions): 
     const wanted: RunRecord[] = [];
     for (const run of found) if (!(await isNeeded(store, run))) wanted.push(run);
     const ids = wanted.map(({ id }) => id);
-    if (archive !== undefined && !dryRun && ids.length > 0) await archive(exported(store, ids), ids);
+    if (archive !== undefined && !dryRun && ids.length > 0) await archive(exportText(store, ids), ids);
     const deleted: string[] = [];
     for (const { id, updatedAt } of wanted) if (dryRun || (await store.delete(id, updatedAt))) deleted.push(id);
     left -= deleted.length;
     skip += dryRun ? found.length : found.length - deleted.length;
     if (deleted.length > 0) yield deleted;
   }
-}
-
-async function* exported(store: Store, ids: readonly string[]): AsyncGenerator<string, void> {
-  for await (const line of exportLines(store, ids)) yield `${line}\n`;
 }
 
 /** Whether the run that began this one may still ask for its outcome. */
@@ -72,8 +68,8 @@ async function isNeeded(store: Store, { parent }: RunRecord): Promise<boolean> {
 function checkedStatus(given: PruneOptions["status"]): EndedStatus[] {
   const statuses = given === undefined ? (["completed", "cancelled"] as const) : [given].flat();
   for (const status of statuses) {
-    if (!ended.includes(status as EndedStatus)) {
-      const cure = `Runs that have not ended are never deleted so: give any of ${ended.join(", ")}.`;
+    if (!endedStatuses.includes(status as EndedStatus)) {
+      const cure = `Runs that have not ended are never deleted so: give any of ${endedStatuses.join(", ")}.`;
       throw new InvalidArgumentError(`\`status\` must be that of ended runs, not ${shown(status)}`, cure);
     }
   }

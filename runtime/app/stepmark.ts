@@ -11,7 +11,7 @@ import type { Executor } from "../executor/executor.js";
 import { fetchOf } from "../http/fetch.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Served } from "../http/served.js";
-import { isA, shown } from "../journal/careful.js";
+import { isA } from "../journal/careful.js";
 import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
@@ -19,20 +19,16 @@ import { fingerprint } from "../journal/fingerprint.js";
 import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
-import { isDead } from "../stores/owner.js";
-import type { PostgresSession } from "../stores/postgres-driver.js";
 import { sqliteStore } from "../stores/sqlite.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { type ExportOptions, exportLines } from "../transfer/export.js";
+import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
 import type { ExportText } from "../transfer/read-export.js";
-import { inputAt, readCrons, runIdAt } from "../work/crons.js";
-import { readLimits } from "../work/limits.js";
+import { type OrderOptions, orderOf } from "../work/order.js";
 import type { Queue } from "../work/queue.js";
-import { startWorker, timesOf, type Worker, type WorkOptions } from "../work/worker.js";
+import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
-import { decoded } from "./decoded.js";
 import { Driver } from "./driver.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import { type PruneOptions, prune } from "./prune.js";
@@ -83,14 +79,7 @@ export interface StartOptions {
   id?: string;
 }
 
-export interface EnqueueOptions extends StartOptions {
-  /** Higher goes first; a whole number from -1000 to 1000 (default 0). */
-  priority?: number;
-  /** Not before: a moment, or so long from now. */
-  runAt?: Date | Duration;
-  /** A connection of `pg` on which you have begun a transaction: the run is there, and queued, when you commit it. */
-  session?: PostgresSession;
-}
+export interface EnqueueOptions extends StartOptions, OrderOptions {}
 
 export interface ResumeOptions {
   /** `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. */
@@ -133,6 +122,8 @@ export class Stepmark {
   private readonly answers: Answers;
   private readonly queue: Queue | undefined;
   private readonly workflows: readonly AnyWorkflow[];
+  /** In milliseconds. */
+  private readonly lease: number;
   private readonly workers = new Set<Worker>();
   /** Aborted when the app is shut down. */
   private readonly ending = new AbortController();
@@ -163,6 +154,7 @@ export class Stepmark {
     this.telemetry = options.telemetry;
     this.queue = options.queue && isolated(options.queue);
     this.workflows = workflows;
+    this.lease = limits.lease;
     this.driver = new Driver({
       ...parts,
       limits,
@@ -200,20 +192,10 @@ export class Stepmark {
   async enqueue<I, O>(workflow: Workflow<I, O>, input: I, options?: EnqueueOptions): Promise<Run<O>>;
   async enqueue<O>(workflow: Workflow<void, O>, input?: undefined, options?: EnqueueOptions): Promise<Run<O>>;
   async enqueue(workflow: AnyWorkflow, input?: unknown, options: EnqueueOptions = {}): Promise<Run<never>> {
-    const { id = randomUUID(), priority = 0, runAt, session } = options;
-    if (!Number.isInteger(priority) || Math.abs(priority) > 1_000) {
-      throw new InvalidArgumentError(
-        `\`priority\` must be a whole number from -1000 to 1000, not ${shown(priority)}`,
-        "Higher goes first.",
-      );
-    }
-    const at =
-      runAt === undefined || isA(runAt, Date) ? runAt?.getTime() : this.clock.now() + milliseconds(runAt, "`runAt`");
-    if (at !== undefined && !Number.isFinite(at)) {
-      throw new InvalidArgumentError("`runAt` is no moment", "Give a valid Date, or how long from now.");
-    }
+    const { id = randomUUID(), ...rest } = options;
+    const order = orderOf(rest, this.clock.now());
     const queue = this.queueUp("enqueue");
-    await queue.put(id, { priority, runAt: at, session }, (store) => this.createRun(workflow, input, { id }, store));
+    await queue.put(id, order, (store) => this.createRun(workflow, input, { id }, store));
     return this.found(id);
   }
 
@@ -226,30 +208,12 @@ export class Stepmark {
    */
   async work(options: WorkOptions = {}): Promise<Worker> {
     this.checkUp();
-    const { concurrency = 10, limits = {}, crons = [], maxTakeovers = 5, onError = warn } = options;
-    const { workflows, driver, codec } = this;
-    for (const [name, count] of Object.entries({ concurrency, maxTakeovers })) {
-      if (Number.isInteger(count) && count > 0) continue;
-      throw new InvalidArgumentError(`\`${name}\` must be a whole number from 1, not ${shown(count)}`, "Correct it.");
-    }
-    const read = readCrons(crons);
-    const known = [...new Set([...workflows, ...crons.map(({ workflow }) => workflow)])];
-    for (const workflow of known) driver.register(workflow);
-    const worker = await startWorker(this.queueUp("work"), driver, {
-      ...timesOf(options),
-      ...{ concurrency, maxTakeovers, onError },
-      owner: driver.ownership.owner,
-      workflows: known.map(({ workflowName }) => workflowName),
-      limits: readLimits(limits, known),
-      crons: [...read.values()].map(({ times }) => times),
-      keyOf: ({ id, workflow, input }) => limits[workflow]!.perKey!.key(decoded(codec, input, { runId: id })),
-      tick: async (name, at) => {
-        const { workflow, priority, ...cron } = read.get(name)!.cron;
-        await this.enqueue(workflow, inputAt({ workflow, ...cron }, at), { id: runIdAt(name, at), priority });
-      },
-      isDead: (owner, leaseUntil) => isDead(owner, leaseUntil, systemClock.now()),
-      isFree: async (id) => driver.ownership.isFree(await driver.read(id)),
-    });
+    const { workflows, driver, codec, lease } = this;
+    const place = {
+      ...{ queue: this.queueUp("work"), driver, codec, workflows, lease },
+      enqueue: (workflow: AnyWorkflow, input: unknown, order: EnqueueOptions) => this.enqueue(workflow, input, order),
+    };
+    const worker = await startWorker(place, { ...options, onError: options.onError ?? warn });
     const registered: Worker = {
       stop: () => worker.stop().finally(() => this.workers.delete(registered)),
     };
@@ -393,8 +357,8 @@ export class Stepmark {
    * @returns the lines with their line ends
    * @throws from `next`: RunNotFoundError, RunOwnedError for a run that goes on all the time, StoreError
    */
-  async *export(id: string | readonly string[], options?: ExportOptions): AsyncGenerator<string, void> {
-    for await (const line of exportLines(this.store, typeof id === "string" ? [id] : id, options)) yield `${line}\n`;
+  export(id: string | readonly string[], options?: ExportOptions): AsyncGenerator<string, void> {
+    return exportText(this.store, typeof id === "string" ? [id] : id, options);
   }
 
   /**

@@ -2,7 +2,7 @@
 import type { ErrorPlace } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
-import type { RunChange } from "../stores/store.js";
+import type { ParentCall, RunChange } from "../stores/store.js";
 import { encodeError } from "./outcome.js";
 import { isOurs } from "./refusals.js";
 
@@ -18,6 +18,11 @@ export type Ending =
 
 /** What the workflow's function came to. */
 export type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+/** Tells the run that waits for the end of this one, if one does. */
+export function wakeOf(parent: ParentCall | undefined, at: number): Pick<RunChange, "wake"> {
+  return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at } };
+}
 
 /**
  * The end that a result brings about. An output that cannot be kept fails the run.

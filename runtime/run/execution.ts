@@ -25,7 +25,7 @@ import { type Call, type CallRequest, newCall } from "./call.js";
 import { type ChangeRequest, Changes } from "./changes.js";
 import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
-import { conclude, type Ending, type Result } from "./ending.js";
+import { conclude, type Ending, type Result, wakeOf } from "./ending.js";
 import { DeliveredFailures } from "./failures.js";
 import { type Taken, takeMessages, takeOutcome } from "./inbox.js";
 import { JournalWriter } from "./journal-writer.js";
@@ -709,7 +709,7 @@ export class Execution implements RunScope {
 
   private wakeParent(): Pick<RunChange, "wake"> {
     const { parent, clock } = this.options;
-    return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at: clock.now() } };
+    return wakeOf(parent, clock.now());
   }
 
   private close(): void {

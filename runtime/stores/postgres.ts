@@ -11,16 +11,8 @@ import {
 } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { GroupCommit, type Pending } from "./group-commit.js";
-import {
-  ask,
-  loadPackage,
-  original,
-  type PostgresListeningClient,
-  type PostgresPackage,
-  type PostgresPool,
-  type PostgresSession,
-  storable,
-} from "./postgres-driver.js";
+import { type ConnectionOptions, type Connections, connectionsTo } from "./postgres-connections.js";
+import { ask, original, type PostgresPool, type PostgresSession, storable } from "./postgres-driver.js";
 import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
 import { PostgresListener } from "./postgres-listener.js";
 import { migrationsFrom, prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
@@ -53,21 +45,9 @@ import type {
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresSession } from "./postgres-driver.js";
 
-export interface PostgresOptions {
+export interface PostgresOptions extends ConnectionOptions {
   /** The schema that holds the tables, made when the store is first used (default `stepmark`). */
   schema?: string;
-  /** Most connections of the pool that the store makes for an address (default 10), besides the one that listens. */
-  connections?: number;
-  /**
-   * Where the store listens for messages that other processes post: an address that leads to the server itself and not to
-   * a pooler of transactions (default: the store's own address, or the pool's). `false`: it does not listen.
-   */
-  listen?: string | false;
-  /**
-   * So long a statement may go without an answer, in milliseconds (default 60,000), before its connection counts as lost: a network
-   * that swallows everything tells nobody. For an address; a pool has its own `query_timeout`.
-   */
-  timeout?: number;
 }
 
 /**
@@ -93,17 +73,8 @@ export function postgresMigrations(schema = "stepmark", from = 0): string {
   return migrationsFrom(from, schemaOf(schema));
 }
 
-/** So long a connection may take to be made or to become free, in milliseconds. */
-const patience = 15_000;
-
-/** The default of `timeout`. */
-const mostPatience = 60_000;
-
 /** The connection that listens is looked after once in so many milliseconds. */
 const longestSilence = 30_000;
-
-/** What the system is told of a connection on which nothing happens: after so many milliseconds, see whether it is alive. */
-const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 /** A statement is tried so often when others write at the same time. */
 const mostAttempts = 10;
@@ -124,12 +95,6 @@ interface Append extends Pending {
   wakes: string | undefined;
 }
 
-interface Open {
-  pool: PostgresPool;
-  /** Undefined if it cannot listen. */
-  listening: (() => PostgresListeningClient) | undefined;
-}
-
 class Postgres implements Store {
   readonly #where: string | PostgresPool;
   readonly #options: PostgresOptions;
@@ -139,8 +104,8 @@ class Postgres implements Store {
   readonly #sender = randomBytes(4).toString("hex");
   readonly #listeners = new Set<(id: string) => void>();
   readonly #appends = new GroupCommit<Append>((group) => this.#commit(group));
-  #opening: Promise<Open> | undefined;
-  #opened: Open | undefined;
+  #opening: Promise<Connections> | undefined;
+  #opened: Connections | undefined;
   #listener: PostgresListener | undefined;
   #closing: Promise<void> | undefined;
   readonly #ignore = (): void => {};
@@ -347,7 +312,7 @@ class Postgres implements Store {
     return this.#use(id, ({ pool }) => ask(pool, text, cells));
   }
 
-  async #use<T>(id: string | undefined, work: (open: Open) => Promise<T>): Promise<T> {
+  async #use<T>(id: string | undefined, work: (open: Connections) => Promise<T>): Promise<T> {
     this.#checkOpen(id);
     try {
       const open = await this.#ready();
@@ -357,7 +322,7 @@ class Postgres implements Store {
     }
   }
 
-  #ready(): Promise<Open> {
+  #ready(): Promise<Connections> {
     this.#opening ??= this.#open().catch((error) => {
       this.#opening = undefined;
       throw error;
@@ -365,7 +330,7 @@ class Postgres implements Store {
     return this.#opening;
   }
 
-  async #open(): Promise<Open> {
+  async #open(): Promise<Connections> {
     // A pool that has been made is kept though the schema could not be made ready.
     this.#opened ??= await this.#connect();
     await prepareSchema(this.#opened.pool, this.#schema);
@@ -373,38 +338,11 @@ class Postgres implements Store {
     return this.#opened;
   }
 
-  async #connect(): Promise<Open> {
-    const { listen, connections = 10, timeout = mostPatience } = this.#options;
-    const settings = {
-      fallback_application_name: "stepmark",
-      connectionTimeoutMillis: Math.min(patience, timeout),
-      query_timeout: timeout,
-      ...keepAlive,
-    };
-    const at = (address: string) => ({ ...settings, connectionString: address });
-    const where = this.#where;
-    let pool: PostgresPool;
-    let listening: Open["listening"];
-    if (typeof where === "string") {
-      const { Pool, Client } = await loadPackage();
-      // A process that only keeps connections ready may end.
-      pool = new Pool({ ...at(where), max: connections, allowExitOnIdle: true });
-      listening = () => new Client(at(listen || where));
-    } else {
-      pool = where;
-      if (typeof listen === "string") {
-        const { Client } = await loadPackage();
-        listening = () => new Client(at(listen));
-      } else {
-        // What the pool itself makes its connections of; a pool that does not tell cannot be listened on.
-        const { Client, options } = where as PostgresPool &
-          Partial<Pick<PostgresPackage, "Client">> & { options?: object };
-        if (Client && options) listening = () => new Client({ ...settings, ...whole(options), ...keepAlive });
-      }
-    }
+  async #connect(): Promise<Connections> {
+    const open = await connectionsTo(this.#where, this.#options);
     // A connection that is lost while nobody uses it is made anew when somebody does.
-    pool.on("error", this.#ignore);
-    return { pool, listening: listen === false ? undefined : listening };
+    open.pool.on("error", this.#ignore);
+    return open;
   }
 
   /** Listens for others' messages, if somebody wants to know and the store is in use. */
@@ -475,11 +413,6 @@ class Postgres implements Store {
     if (cause instanceof StepmarkError) return cause;
     return new StoreError(`${this.#name} ${what}: ${faultIn(cause)}`, { ...place, cause }, cureOf(cause));
   }
-}
-
-/** A pool hides the password from those who print its options. */
-function whole(options: object & { password?: unknown }): object {
-  return { ...options, password: options.password };
 }
 
 const restoredAtOnce = 1_000;

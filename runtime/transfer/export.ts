@@ -45,6 +45,19 @@ export async function* exportLines(
   yield JSON.stringify({ complete: { runs, digest: digest.value } } satisfies Line);
 }
 
+/**
+ * The same as text: each line with its end.
+ *
+ * @throws from `next`: as `exportLines`
+ */
+export async function* exportText(
+  store: Store,
+  ids: Iterable<string>,
+  options?: ExportOptions,
+): AsyncGenerator<string, void> {
+  for await (const line of exportLines(store, ids, options)) yield `${line}\n`;
+}
+
 /** The runs, each once; child runs before the runs that have begun them, so that whoever reads them has them at hand. */
 async function* wholeRuns(store: Store, ids: Iterable<string>, children: boolean): AsyncGenerator<WholeRun, void> {
   const wanted = new Set(ids);

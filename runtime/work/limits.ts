@@ -2,7 +2,7 @@
 import { type Duration, milliseconds } from "../calls/duration.js";
 import type { AnyWorkflow } from "../calls/workflow.js";
 import { InvalidArgumentError } from "../errors.js";
-import { shown } from "../journal/careful.js";
+import { checkCount } from "./count.js";
 
 /** At most `limit` starts in any stretch of time of length `per`. Going on after a wait is no start. */
 export interface Rate {
@@ -78,6 +78,5 @@ function plainRate(rate: Rate | undefined, at: string): PlainRate | undefined {
 }
 
 function count(value: number | undefined, at: string): number | undefined {
-  if (value === undefined || (Number.isInteger(value) && value > 0)) return value;
-  throw new InvalidArgumentError(`\`${at}\` must be a whole number from 1, not ${shown(value)}`, "Count the runs.");
+  return value === undefined ? undefined : checkCount(value, at, "Count the runs.");
 }

@@ -38,6 +38,8 @@ export interface Member {
   crons: readonly CronTimes[];
   /** Milliseconds between two looks at what nobody has told it. */
   interval: number;
+  /** How long it counts as alive without renewing, on another machine, in milliseconds: as long as an owner of runs. */
+  lease: number;
   /** The key that a run's limits go by. */
   keyOf(run: RunRecord): string;
   /** Goes on with a run until it waits or has ended, or cannot go on here. Must not throw. */

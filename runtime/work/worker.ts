@@ -1,7 +1,10 @@
 /** An app's part in the work: drives the runs that its queue hands out. */
 import { setTimeout } from "node:timers/promises";
+import { decoded } from "../app/decoded.js";
 import type { Driver } from "../app/driver.js";
 import { type Duration, milliseconds } from "../calls/duration.js";
+import type { AnyWorkflow } from "../calls/workflow.js";
+import { systemClock } from "../clock.js";
 import {
   RunNotFoundError,
   RunOwnedError,
@@ -11,8 +14,11 @@ import {
   StoreError,
 } from "../errors.js";
 import { isA } from "../journal/careful.js";
-import type { Cron } from "./crons.js";
-import type { WorkflowLimits } from "./limits.js";
+import type { Codec } from "../journal/codec.js";
+import { isDead } from "../stores/owner.js";
+import { checkCount } from "./count.js";
+import { type Cron, inputAt, readCrons, runIdAt } from "./crons.js";
+import { readLimits, type WorkflowLimits } from "./limits.js";
 import type { Handed, Member, Membership, Queue, Turn } from "./queue.js";
 
 export interface WorkOptions {
@@ -45,9 +51,30 @@ const whileOwned = 1_000;
 /** The same for one that this build cannot read, or whose journal is damaged. */
 const whileRefused = 60_000;
 
-export type Work = Omit<Member, "drive"> & { maxTakeovers: number /** In milliseconds. */; stopWithin: number };
+/** What an app's worker works with. */
+export interface WorkPlace {
+  queue: Queue;
+  driver: Driver;
+  codec: Codec;
+  /** The workflows of the app. */
+  workflows: readonly AnyWorkflow[];
+  /** How long a process on another machine that is not heard of counts as alive, in milliseconds. */
+  lease: number;
+  /** Queues a run that a cron starts. */
+  enqueue(
+    workflow: AnyWorkflow,
+    input: unknown,
+    options: { id: string; priority: number | undefined },
+  ): Promise<unknown>;
+}
 
-export async function startWorker(queue: Queue, driver: Driver, work: Work): Promise<Worker> {
+/** Work as plain data: what `WorkOptions` come to. */
+type Work = Omit<Member, "drive"> & { maxTakeovers: number /** In milliseconds. */; stopWithin: number };
+
+/** @throws InvalidArgumentError, StoreError */
+export async function startWorker(place: WorkPlace, options: WorkOptions & Pick<Work, "onError">): Promise<Worker> {
+  const { queue, driver } = place;
+  const work = workOf(place, options);
   let stopping: Promise<void> | undefined;
   const drive = async (turn: Turn): Promise<Handed> => {
     if (stopping) return { again: 0 };
@@ -92,10 +119,30 @@ function afterFailure(error: unknown, { id }: Turn, { onError }: Work): Handed {
   return { again: isA(error, StoreError) ? whileOwned : whileRefused };
 }
 
-/** @returns milliseconds */
-export function timesOf({ interval = 1_000, stopWithin = 10_000 }: WorkOptions): Pick<Work, "interval" | "stopWithin"> {
-  return {
+function workOf(place: WorkPlace, options: WorkOptions & Pick<Work, "onError">): Work {
+  const { driver, codec, workflows, lease, enqueue } = place;
+  const { concurrency = 10, limits = {}, maxTakeovers = 5, onError, interval = 1_000, stopWithin = 10_000 } = options;
+  const crons = readCrons(options.crons ?? []);
+  const known = [...new Set([...workflows, ...[...crons.values()].map(({ cron }) => cron.workflow)])];
+  const work: Work = {
+    concurrency: checkCount(concurrency, "concurrency", "Correct it."),
+    maxTakeovers: checkCount(maxTakeovers, "maxTakeovers", "Correct it."),
     interval: milliseconds(interval, "`interval`"),
     stopWithin: milliseconds(stopWithin, "`stopWithin`"),
+    lease,
+    onError,
+    owner: driver.ownership.owner,
+    workflows: known.map(({ workflowName }) => workflowName),
+    limits: readLimits(limits, known),
+    crons: [...crons.values()].map(({ times }) => times),
+    keyOf: ({ id, workflow, input }) => limits[workflow]!.perKey!.key(decoded(codec, input, { runId: id })),
+    tick: async (name, at) => {
+      const { cron } = crons.get(name)!;
+      await enqueue(cron.workflow, inputAt(cron, at), { id: runIdAt(name, at), priority: cron.priority });
+    },
+    isDead: (owner, leaseUntil) => isDead(owner, leaseUntil, systemClock.now()),
+    isFree: async (id) => driver.ownership.isFree(await driver.read(id)),
   };
+  for (const workflow of known) driver.register(workflow);
+  return work;
 }

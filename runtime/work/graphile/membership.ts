@@ -12,18 +12,15 @@ import type { Runner, Task } from "./driver.js";
 import type { Open } from "./queue.js";
 import { cronTask, taskOf, wakeTask } from "./schema.js";
 
-/** How long a worker on another machine counts as alive without renewing, in milliseconds: as long as an owner of runs. */
-const leaseTime = 30_000;
-
 /** @param id the worker's own, unlike any other */
 export async function join(open: Open, id: string, member: Member): Promise<Membership> {
   const { pool, statements, graphile, places } = open;
-  const { workflows, concurrency, limits, interval, onError } = member;
+  const { workflows, concurrency, limits, interval, lease, onError } = member;
   const crons = parseCrons(open, member);
   const locks: string[] = [];
   let stopping = false;
   const renew = async (): Promise<void> => {
-    const cells = [id, JSON.stringify(member.owner), leaseTime, stopping ? 0 : concurrency, workflows, locks];
+    const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, locks];
     await ask(pool, statements.renew, cells);
   };
   const admit = coalesced(async () => {
@@ -81,17 +78,19 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   for (const { promise } of runners) promise.catch((error) => onError(error, undefined));
   await renew();
 
-  const listener = new PostgresListener({
-    channel: places.channel,
-    heartbeat: leaseTime,
-    connect: open.listener,
-    hear: look,
-    catchUp: async () => look(),
-  });
+  const listener =
+    open.listening &&
+    new PostgresListener({
+      channel: places.channel,
+      heartbeat: lease,
+      connect: open.listening,
+      hear: look,
+      catchUp: async () => look(),
+    });
   const inspect = coalesced(() => lookAfter(open, id, member));
   const timers = [
     setInterval(look, interval),
-    setInterval(() => void renew().catch((error) => onError(error, undefined)), leaseTime / 3),
+    setInterval(() => void renew().catch((error) => onError(error, undefined)), lease / 3),
     setInterval(() => void inspect().catch((error) => onError(error, undefined)), interval),
   ];
   look();
@@ -102,7 +101,7 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       stopping = true;
       await renew().catch((error) => onError(error, undefined));
       for (const timer of timers) clearInterval(timer);
-      await listener.stop();
+      await listener?.stop();
       const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
       await Promise.allSettled([admit.rest(), inspect.rest()]);
       await ask(pool, statements.leave, [id]);
@@ -147,15 +146,15 @@ async function tellKeys({ pool, statements }: Open, { limits, keyOf, onError }: 
 }
 
 /** Takes over what dead workers had, and takes in runs that nobody has queued and nobody drives. */
-async function lookAfter(open: Open, id: string, { isDead, isFree, workflows }: Member): Promise<void> {
+async function lookAfter(open: Open, id: string, { lease, isDead, isFree, workflows }: Member): Promise<void> {
   const { pool, statements } = open;
   for (const { id: other, owner, lease_until, left } of await ask(pool, statements.workers, [id])) {
     const now = Date.now();
     if (isDead(JSON.parse(owner as string) as Owner, now + Number(left)))
       await ask(pool, statements.bury, [other, lease_until]);
   }
-  await ask(pool, statements.mend, [leaseTime]);
-  for (const row of await ask(pool, statements.strays, [workflows, leaseTime])) {
+  await ask(pool, statements.mend, [lease]);
+  for (const row of await ask(pool, statements.strays, [workflows, lease])) {
     const run = runOf(row);
     if (await isFree(run.id)) await ask(pool, statements.put, [run.id, 0, null, false]);
   }

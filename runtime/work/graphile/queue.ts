@@ -3,12 +3,10 @@ import { randomUUID } from "node:crypto";
 import { InvalidArgumentError, StepmarkError, StoreError } from "../../errors.js";
 import { isolated } from "../../scope/outside.js";
 import { postgresStore } from "../../stores/postgres.js";
+import { type Connections, connectionsTo } from "../../stores/postgres-connections.js";
 import {
   ask,
-  loadPackage,
   type PostgresClient,
-  type PostgresListeningClient,
-  type PostgresPackage,
   type PostgresPool,
   type PostgresQuery,
   type PostgresSession,
@@ -43,7 +41,8 @@ export function graphileQueue(where: string | PostgresPool, options: GraphileQue
 /** What an open queue works with. */
 export interface Open {
   pool: PostgresPool;
-  listener(): PostgresListeningClient;
+  /** Undefined for a pool that does not tell how its connections are made: then workers look from time to time. */
+  listening: Connections["listening"];
   graphile: GraphilePackage;
   places: Places;
   statements: ReturnType<typeof statementsOf>;
@@ -101,28 +100,14 @@ class GraphileQueue implements Queue {
   private async connect(): Promise<Open> {
     const { where, options, places } = this;
     const graphile = await loadGraphile();
-    let pool: PostgresPool;
-    let listener: () => PostgresListeningClient;
-    if (typeof where === "string") {
-      const { Pool, Client } = await loadPackage();
-      const settings = { connectionString: where, keepAlive: true };
-      this.ownPool ??= new Pool({ ...settings, max: options.connections ?? 10, allowExitOnIdle: true });
-      pool = this.ownPool;
-      listener = () => new Client(settings);
-    } else {
-      pool = where;
-      const { options: settings } = where as PostgresPool & { options?: object & { password?: unknown } };
-      const { Client }: Partial<Pick<PostgresPackage, "Client">> = where as object;
-      const Listening = Client ?? (await loadPackage()).Client;
-      // A pool hides the password from those who print its options.
-      listener = () => new Listening({ ...settings, password: settings?.password });
-    }
+    const { pool, listening } = await connectionsTo(this.ownPool ?? where, options);
+    if (typeof where === "string") this.ownPool = pool;
     outlive(pool);
     // The store's tables are made by the store, when it is first used.
     await postgresStore(pool, { schema: places.store.name, listen: false }).list({ limit: 0 });
     await migrate(graphile, pool, places.jobs);
     await prepareQueue(pool, places);
-    return { pool, listener, graphile, places, statements: statementsOf(places) };
+    return { pool, listening, graphile, places, statements: statementsOf(places) };
   }
 
   private async told<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
