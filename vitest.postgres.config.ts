@@ -45,8 +45,8 @@ export default {
       "test/people/crashes.test.ts",
     ],
     testNamePattern: new RegExp(`^(?!${leftOut.join("|").replaceAll("^", "")})`),
-    // One file after the other: beside others, the tests of workers have stood still, and it is not known yet why.
-    maxWorkers: 1,
+    // They wait for the server more than they work.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -1,4 +1,5 @@
 /** Runs that are queued, and the ways in which they come to be driven. */
+import process from "node:process";
 import { type RunPoisonedError, Stepmark, type WorkOptions } from "stepmark";
 import { postgresStore } from "stepmark/postgres";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -39,6 +40,17 @@ describe("a queued run", () => {
     expect(await setting.query("SELECT run FROM s.queue_runs")).toEqual([]);
     expect(await setting.query("SELECT id FROM jobs.jobs")).toEqual([]);
     expect(await setting.query("SELECT id FROM s.queue_workers")).toEqual([]);
+  });
+
+  it("is driven although another queue is made in the same database, whose tables stop graphile-worker everywhere", async () => {
+    const worker = await app.work(quick);
+    const other = await Setting.make();
+    await other.app().enqueue(pair, "other");
+    await setting.query("SELECT pg_notify('worker:migrate', '{\"breaking\":true}')");
+    for (const name of ["a", "b", "c"]) expect(await (await app.enqueue(pair, name)).result()).toHaveLength(2);
+    expect(process.exitCode).toBeUndefined();
+    await worker.stop();
+    await other.end();
   });
 
   it("is there when the user's own transaction is committed, and not before, nor when it is rolled back", async () => {

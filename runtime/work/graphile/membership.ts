@@ -9,6 +9,7 @@ import { runOf } from "../../stores/rows.js";
 import type { Owner } from "../../stores/store.js";
 import type { Member, Membership } from "../queue.js";
 import type { Runner, Task } from "./driver.js";
+import { lastingRunner } from "./lasting-runner.js";
 import type { Open } from "./queue.js";
 import { cronTask, taskOf, wakeTask } from "./schema.js";
 
@@ -62,21 +63,30 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       await member.tick(cron, Date.parse(_cron.ts));
     },
   };
-  const start = (taskList: Record<string, Task>, most: number, parsedCronItems: unknown[]): Promise<Runner> => {
-    const events = new EventEmitter();
-    events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => locks.push(workerPool.id));
-    // What a task throws is tried again by graphile-worker, ever later.
-    events.on("job:error", ({ error }: { error: unknown }) => onError(error, undefined));
-    return graphile.run({
-      ...{ pgPool: pool, schema: places.jobs, concurrency: most, pollInterval: interval, noHandleSignals: true },
-      ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
-    });
+  const start = (
+    taskList: Record<string, Task>,
+    most: number,
+    parsedCronItems: unknown[],
+  ): Promise<Pick<Runner, "stop">> => {
+    const begin = async (stopping: () => void): Promise<Runner> => {
+      const events = new EventEmitter();
+      events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => locks.push(workerPool.id));
+      events.on("pool:gracefulShutdown", stopping);
+      // What a task throws is tried again by graphile-worker, ever later.
+      events.on("job:error", ({ error }: { error: unknown }) => onError(error, undefined));
+      const runner = await graphile.run({
+        ...{ pgPool: pool, schema: places.jobs, concurrency: most, pollInterval: interval, noHandleSignals: true },
+        ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
+      });
+      // So that it is known by what name it locks its jobs.
+      await renew();
+      return runner;
+    };
+    return lastingRunner(begin, lease / 3, (error) => onError(error, undefined));
   };
   // Apart from each other, so that errands are run while all hands are full.
   const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
   const runners = [await start(tasks, concurrency, []), await start(errands, 2, crons)];
-  for (const { promise } of runners) promise.catch((error) => onError(error, undefined));
-  await renew();
 
   const listener =
     open.listening &&
