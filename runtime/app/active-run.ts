@@ -206,6 +206,7 @@ export class ActiveRun implements RunSource, EventFeed {
   }
 
   private serveReaders(): void {
+    if (this.readers.size === 0) return;
     const readers = [...this.readers];
     this.readers.clear();
     for (const reader of readers) this.request(reader);

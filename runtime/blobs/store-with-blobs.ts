@@ -151,8 +151,9 @@ class StoreWithBlobs implements Store {
   }
 
   #holdsLarge(entries: readonly Entry[], change: RunChange | undefined): boolean {
+    if (this.#place === undefined) return false;
     const values = [...entries.map(({ value }) => value), change?.output, change?.error];
-    return this.#place !== undefined && values.some((value) => value && belongsElsewhere(value, this.#above));
+    return values.some((value) => value && belongsElsewhere(value, this.#above));
   }
 
   async #keepRun({ run, entries, inbox }: WholeRun): Promise<WholeRun> {

@@ -143,7 +143,7 @@ function decode(text: string, known: Registry): unknown {
  * leads back; the memo then gives the same object, which is filled when its payload is complete.
  */
 function reviver(known: Registry): (payload: unknown) => unknown {
-  const shells = new Map<unknown, object>();
+  let shells: Map<unknown, object> | undefined;
   return (given) => {
     if (!Array.isArray(given) || typeof given[0] !== "string") throw new Damage("a payload without a tag");
     const payload = given as Payload;
@@ -154,6 +154,7 @@ function reviver(known: Registry): (payload: unknown) => unknown {
       if (!complete) throw new Damage("a cycle through a value that is made in one go");
       return kind.revive(payload);
     }
+    shells ??= new Map();
     let shell = shells.get(payload);
     if (shell === undefined) {
       shell = kind.revive(payload) as object;

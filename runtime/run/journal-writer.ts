@@ -19,14 +19,22 @@ export interface JournalWriterOptions {
   reclaim(fence: number): Promise<number>;
 }
 
+/** An entry that is on its way to the store. */
+interface Underway {
+  entry: Entry;
+  isDurable: boolean;
+  then(entry: Entry): void;
+  /** When that is known, or that it failed. */
+  settled: Promise<unknown>;
+}
+
 export class JournalWriter {
-  /** Writes that are not acknowledged yet, or failed. */
-  pending = 0;
+  /** Entries that are not acknowledged yet, or failed, in their order. */
+  private readonly underway: Underway[] = [];
   private nextSeq: number;
   /** Whether the journal says by whom it goes on. */
   private signed: boolean;
   private fence: number;
-  private last: Promise<unknown> = Promise.resolve();
   private ownership: "held" | "giving up" | "given up" = "held";
   private givingUp: Promise<unknown> = Promise.resolve();
   private reclaiming: Promise<void> | undefined;
@@ -46,7 +54,12 @@ export class JournalWriter {
 
   /** Whether ownership has been given up and the store says so. */
   get givenUp(): boolean {
-    return this.ownership === "given up" && this.pending === 0;
+    return this.ownership === "given up" && this.isSettled;
+  }
+
+  /** Whether all that was appended so far is durable. */
+  get isSettled(): boolean {
+    return this.underway.length === 0;
   }
 
   /** The fence under which this process owns the run, if it does. */
@@ -56,29 +69,30 @@ export class JournalWriter {
 
   /** When all that was appended so far is durable or has failed, and ownership does not change any more. */
   get settled(): Promise<unknown> {
-    return Promise.allSettled([this.last, this.givingUp, this.reclaiming]);
+    return Promise.allSettled([...this.underway.map(({ settled }) => settled), this.givingUp, this.reclaiming]);
   }
 
   /**
-   * Appends one entry.
+   * Appends one entry, which gets its number here.
    *
-   * @returns the entry, when it and all entries before it are durable: none may be seen before those
+   * @param then is called when it and all entries before it are durable: none may be seen before those
+   * @param failed is called when it is not; what is appended after that is not acknowledged either
    */
-  append(entry: Omit<Entry, "seq">, change?: RunChange): Promise<Entry> {
-    const numbered: Entry = { seq: this.nextSeq++, ...entry };
-    if (!this.signed) numbered.process = processName();
+  append(entry: Entry, change: RunChange | undefined, then: (entry: Entry) => void, failed: (error: unknown) => void) {
+    entry.seq = this.nextSeq++;
+    if (!this.signed) entry.process = processName();
     this.signed = true;
-    const { last } = this;
-    const isNext = this.pending++ === 0;
-    const written = this.write([numbered], change);
-    const durable = (isNext ? written : Promise.all([last, written])).then(() => {
-      this.pending--;
-      return numbered;
-    });
-    // What is written after a failure is not acknowledged either.
-    this.last = durable;
-    durable.catch(() => {});
-    return durable;
+    const own: Underway = { entry, isDurable: false, then, settled: this.givingUp };
+    this.underway.push(own);
+    own.settled = this.write([entry], change).then(() => this.acknowledge(own), failed);
+  }
+
+  private acknowledge(own: Underway): void {
+    own.isDurable = true;
+    while (this.underway[0]?.isDurable) {
+      const { entry, then } = this.underway.shift()!;
+      then(entry);
+    }
   }
 
   /** Changes the run's own record. */

@@ -41,6 +41,10 @@ export class PresentCode {
     return digest;
   }
 
+  get hasNews(): boolean {
+    return this.news.size > 0 || !this.rootRecorded;
+  }
+
   /** What the next entry is to say of the code. */
   takeNews(): Pick<Entry, "modules" | "root"> {
     const said: Pick<Entry, "modules" | "root"> = {};

@@ -1,5 +1,4 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
-import { createHash } from "node:crypto";
 import { types } from "node:util";
 import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
 import type { Executor, StepCall } from "../executor/executor.js";
@@ -8,10 +7,11 @@ import { encoded } from "../journal/encoded.js";
 import { baseAnchor } from "../scope/module-table.js";
 import { outsideRuns } from "../scope/outside.js";
 import { inMark, type Site, StepBody } from "../scope/place.js";
-import type { AttemptTrace, StepTrace } from "../telemetry/telemetry.js";
+import type { StepTrace } from "../telemetry/telemetry.js";
 import { type Call, placeOf } from "./call.js";
 import type { Execution } from "./execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
+import { RunningStep, type StepContext } from "./running-step.js";
 
 /** How a step is to be tried again. */
 export interface RetryPolicy {
@@ -43,28 +43,6 @@ export interface BodyRequest {
 /** A step whose body runs now. */
 interface Live extends BodyRequest {
   trace?: StepTrace;
-}
-
-/** What a step's body may ask about itself. */
-export interface StepContext {
-  runId: string;
-  /** Replay key of the step. */
-  key: string;
-  /** 1 for the first attempt. */
-  attempt: number;
-  /** The same for every attempt of this call in this run, in any process: for the outside world to deduplicate by. */
-  idempotencyKey: string;
-  /** Aborted when the attempt runs out of time, and when the run fails, is cancelled or shut down. */
-  signal: AbortSignal;
-}
-
-/** The extent of a running body: what `stepContext()` finds. */
-export interface RunningStep {
-  readonly key: string;
-  readonly context: StepContext;
-  /** The attempt has failed: what is left of its body gets nothing done any more. */
-  over: boolean;
-  readonly trace: AttemptTrace | undefined;
 }
 
 export function startBody(execution: Execution, call: Call, request: BodyRequest): void {
@@ -109,23 +87,7 @@ function attempt(execution: Execution, call: Call, request: Live, number: number
 function run(execution: Execution, call: Call, request: Live, number: number): void {
   const trace = request.trace?.attempt(number);
   const startedAt = execution.clock.now();
-  // Few bodies look at their signal, and signals cost more than the rest of a small step.
-  let timedOut: AbortController | undefined;
-  let signal: AbortSignal | undefined;
-  const context: StepContext = {
-    runId: execution.id,
-    key: call.key,
-    attempt: number,
-    get idempotencyKey() {
-      return idempotencyKey(execution.id, call.key);
-    },
-    get signal() {
-      timedOut ??= new AbortController();
-      signal ??= AbortSignal.any([execution.abort.signal, timedOut.signal]);
-      return signal;
-    },
-  };
-  const extent: RunningStep = { key: call.key, context, over: false, trace };
+  const extent = new RunningStep(execution, call, number, trace);
   const body = new StepBody(execution, extent, call.chain, request.site);
 
   let over = false;
@@ -177,8 +139,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
             key: call.key,
             at: placeOf(call.site),
           });
-          timedOut ??= new AbortController();
-          timedOut.abort(error);
+          extent.timeOut(error);
           fail(error);
         });
   let result: unknown;
@@ -188,7 +149,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     const begin = (): unknown =>
       executor === undefined
         ? inMark(body, () => request.fn(...request.args))
-        : outsideRuns(() => executor.run(stepCall(execution, call, request, context)));
+        : outsideRuns(() => executor.run(stepCall(execution, call, request, extent.context)));
     result = request.context!.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
     // A promise-like object of somebody else may do as it likes when it is asked.
     if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
@@ -226,13 +187,6 @@ function pauseBefore(execution: Execution, call: Call, ms: number, next: () => v
 function mayRetry({ retry }: BodyRequest, number: number, error: unknown): boolean {
   if (retry === undefined || number > retry.retries) return false;
   return !(isA(error, NonRetryableError) || isA(error, SerialisationError));
-}
-
-function idempotencyKey(runId: string, key: string): string {
-  return createHash("sha256")
-    .update(JSON.stringify([runId, key]))
-    .digest("hex")
-    .slice(0, 40);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

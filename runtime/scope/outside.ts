@@ -4,16 +4,20 @@
  */
 import { state } from "./process-state.js";
 
-/** Runs `work` in no call in progress and in no run's async context. */
-export function outsideRuns<T>(work: () => T): T {
+/** Runs `work(a, b, c)` in no call in progress and in no run's async context. */
+export function outsideRuns<A, B, C, T>(work: (a: A, b: B, c: C) => T, a?: A, b?: B, c?: C): T {
   const mark = state.mark;
   state.mark = null;
   try {
     // Not `exit`: that switches the promise hooks of the whole process off and on.
-    return state.context.run(undefined, work);
+    return state.context.run(undefined, work, a as A, b as B, c as C);
   } finally {
     state.mark = mark;
   }
+}
+
+function applyNamed(target: object, name: PropertyKey, args: unknown[]): unknown {
+  return Reflect.apply(Reflect.get(target, name, target) as (...args: unknown[]) => unknown, target, args);
 }
 
 /** The same object, each of its methods called outside every run. */
@@ -26,8 +30,7 @@ export function isolated<T extends object>(part: T): T {
       let method = methods.get(name);
       if (method === undefined) {
         // Looked up at each call: a part may be given other methods while it is in use.
-        method = (...args: unknown[]) =>
-          outsideRuns(() => Reflect.apply(Reflect.get(target, name, target) as typeof value, target, args));
+        method = (...args: unknown[]) => outsideRuns(applyNamed, target, name, args);
         methods.set(name, method);
       }
       return method;

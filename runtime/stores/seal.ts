@@ -24,7 +24,6 @@ export function unseal(sealed: unknown, ...place: ReadonlyArray<string | number>
 }
 
 function checksum(text: string, place: ReadonlyArray<string | number>): string {
-  return crc32(text, crc32(JSON.stringify(place)))
-    .toString(16)
-    .padStart(8, "0");
+  const sum = crc32(text, crc32(JSON.stringify(place))).toString(16);
+  return sum.length === 8 ? sum : sum.padStart(8, "0");
 }

@@ -5,7 +5,8 @@ import timers from "node:timers";
 import { systemClock } from "../clock.js";
 import { type ErrorPlace, RunNotFoundError, StaleOwnerError, StepmarkError, StoreError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
-import { type FileIdentity, identityOf, moved } from "./file-identity.js";
+import { LogSpace } from "./log-space.js";
+import { OpenedFile } from "./opened-file.js";
 import {
   entryOf,
   messageOf,
@@ -65,8 +66,10 @@ interface Open {
   connection: Connection;
   statements: ReturnType<typeof prepareStatements>;
   lists: Map<string, Statement>;
-  /** The files that are open, by path. */
-  files: ReadonlyMap<string, FileIdentity>;
+  /** The database and its write-ahead log, which together are the store; undefined in memory. */
+  files: { database: OpenedFile; log: OpenedFile } | undefined;
+  /** Where commits wait for the disk. */
+  space: LogSpace | undefined;
 }
 
 /** An append that waits for the end of its tick. */
@@ -87,7 +90,8 @@ class Sqlite implements Store {
   readonly #options: SqliteOptions;
   readonly #listeners = new Set<(id: string) => void>();
   #open: Open | undefined;
-  #identity: FileIdentity;
+  /** The database's file when it was first opened. */
+  #file: OpenedFile | undefined;
   #closed = false;
   #pending: Pending[] = [];
 
@@ -183,11 +187,18 @@ class Sqlite implements Store {
     return new Promise((resolve, reject) => {
       this.#checkOpen(id);
       checkSequence(id, entries);
-      const texts = entries.map((entry) => ({ seq: entry.seq, text: sealedEntry(id, entry) }));
-      const [key, at] = [entries[0]?.key, entries.at(-1)?.endedAt];
-      const pending = { id, fence, key, entries: texts, change: change && copyOf(change), at };
+      const pending: Pending = {
+        id,
+        fence,
+        key: entries[0]?.key,
+        entries: entries.map((entry) => ({ seq: entry.seq, text: sealedEntry(id, entry) })),
+        change: change && copyOf(change),
+        at: entries.at(-1)?.endedAt,
+        resolve,
+        reject,
+      };
       if (this.#pending.length === 0) setImmediate(this.#flush);
-      this.#pending.push({ ...pending, resolve, reject });
+      this.#pending.push(pending);
     });
   }
 
@@ -269,6 +280,7 @@ class Sqlite implements Store {
       // A single statement is a transaction of its own.
       const outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
       checkFiles(open);
+      if (open.space !== undefined) open.space.ensure(open.files!.log.size);
       return outcomes;
     } catch (cause) {
       this.#clear(cause);
@@ -302,8 +314,9 @@ class Sqlite implements Store {
     if (this.#open === undefined) {
       const opened = open(this.#path, this.#options);
       // Never another file in the course of one store: its runs would be strangers there.
-      this.#identity ??= opened.files.get(this.#path);
-      if (opened.files.get(this.#path) !== this.#identity) {
+      const database = opened.files?.database;
+      this.#file ??= database;
+      if (database !== undefined && !database.is(this.#file!)) {
         opened.connection.close();
         throw new Misplaced([this.#path]);
       }
@@ -351,23 +364,25 @@ function open(path: string, { driver, synchronous = "FULL" }: SqliteOptions): Op
     const statements = prepareStatements(connection);
     // Reading opens the log, which a new file does not have before.
     statements.read.get("");
-    return { connection, statements, lists: new Map(), files: openFiles(path) };
+    const files = path === inMemory ? undefined : openFiles(path);
+    const alone = (work: () => void): void => transaction(connection, work);
+    const space = files && synchronous === "FULL" ? new LogSpace(files.log.path, alone) : undefined;
+    return { connection, statements, lists: new Map(), files, space };
   } catch (error) {
     connection.close();
     throw error;
   }
 }
 
-/** The database and its write-ahead log, which together are the store. */
-function openFiles(path: string): ReadonlyMap<string, FileIdentity> {
-  if (path === inMemory) return new Map();
-  return new Map([path, `${realpathSync(path)}-wal`].map((each) => [each, identityOf(each)]));
+function openFiles(path: string): Open["files"] {
+  return { database: new OpenedFile(path), log: new OpenedFile(`${realpathSync(path)}-wal`) };
 }
 
 /** @throws Misplaced if what was read or written is not in the files that others find at the path */
 function checkFiles({ files }: Open): void {
-  const gone = moved(files);
-  if (gone.length > 0) throw new Misplaced(gone);
+  if (files === undefined) return;
+  const gone = [files.database, files.log].filter((file) => !file.isInPlace());
+  if (gone.length > 0) throw new Misplaced(gone.map(({ path }) => path));
 }
 
 /** Whether it was found out here that something is wrong, with the connection in order. */

@@ -3,6 +3,7 @@ import { memoryStore, type RunRecord } from "stepmark";
 import { expect, it } from "vitest";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
 import { processName } from "../../runtime/stores/owner.js";
+import { appended } from "../support/appended.js";
 
 const entry = { key: "w/a", kind: "step", state: "done", attempt: 1, startedAt: 0, endedAt: 0, value: "[1]" } as const;
 
@@ -23,8 +24,8 @@ it.each([
   const { store, run } = await owned();
   const reclaim = (fence: number): Promise<number> => Promise.resolve(fence);
   const writer = new JournalWriter({ id: "r", store, lastSeq: 0, lastProcess, fence: run.fence, reclaim });
-  await writer.append(entry);
-  await writer.append({ ...entry, key: "w/b" });
+  await appended(writer, entry);
+  await appended(writer, { ...entry, key: "w/b" });
   expect((await store.entries("r")).map(({ process }) => process)).toEqual(expected);
   expect(processName()).toMatch(new RegExp(`^${process.pid}-[0-9a-f]{6}$`));
 });

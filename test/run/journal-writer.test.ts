@@ -2,6 +2,7 @@
 import { type Entry, memoryStore } from "stepmark";
 import { expect, it } from "vitest";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
+import { appended } from "../support/appended.js";
 
 const id = "run";
 const lease = { now: 0, until: 1 };
@@ -30,12 +31,12 @@ it.each([0, 1, 2, 3, 4, 5, 6])(
       fence: claim.claimed ? claim.run.fence : 0,
       reclaim: async () => {
         const again = await store.claim(id, owner, () => true, lease);
-        void later(ticks).then(() => written.push(writer.append(entry("second")), writer.append(entry("third"))));
+        void later(ticks).then(() => written.push(appended(writer, entry("second")), appended(writer, entry("third"))));
         return again.claimed ? again.run.fence : 0;
       },
     });
     await writer.giveUp(undefined);
-    await writer.append(entry("first"));
+    await appended(writer, entry("first"));
     await later(20);
     await Promise.all(written);
     expect((await store.entries(id)).map(({ seq, key }) => [seq, key])).toEqual([

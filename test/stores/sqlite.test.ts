@@ -1,5 +1,5 @@
 /** The SQLite store: the suite with each driver, and what is the file's own. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -229,11 +229,13 @@ describe.each(drivers)("the file (%s)", (driver) => {
 });
 
 describe("group commit", () => {
+  // No room is made in the log then, which would be a transaction more.
+  const synchronous = "NORMAL";
   const commits = (executed: readonly string[]): number => executed.filter((sql) => sql === "COMMIT").length;
 
   it("is one transaction a tick, over all runs", async () => {
     const { watch, driver } = watched();
-    const store = sqliteStore(newFile(), { driver });
+    const store = sqliteStore(newFile(), { driver, synchronous });
     const fences = [];
     for (let run = 0; run < 10; run++) fences.push(await owned(store, `r${run}`));
     for (let tick = 0; tick < 3; tick++) {
@@ -246,7 +248,7 @@ describe("group commit", () => {
 
   it("acknowledges after the commit, and only then", async () => {
     const { watch, driver } = watched();
-    const store = sqliteStore(newFile(), { driver });
+    const store = sqliteStore(newFile(), { driver, synchronous });
     const fence = await owned(store, "r");
     watch.executed = [];
     let seen = -1;
@@ -264,7 +266,7 @@ describe("group commit", () => {
 
   it("goes before a claim that follows in the same tick", async () => {
     const { watch, driver } = watched();
-    const store = sqliteStore(newFile(), { driver });
+    const store = sqliteStore(newFile(), { driver, synchronous });
     const fence = await owned(store, "r");
     watch.executed = [];
     await Promise.all([
@@ -274,6 +276,81 @@ describe("group commit", () => {
     ]);
     expect(commits(watch.executed)).toBe(3);
     expect(await store.entries("r")).toHaveLength(2);
+    await store.close();
+  });
+});
+
+describe("the log's space", () => {
+  const path = (): { file: string; logSize: () => number } => {
+    const file = newFile();
+    return { file, logSize: () => statSync(`${file}-wal`).size };
+  };
+  const all = (count: number) => Array.from({ length: count }, (_, i) => entry(i + 1));
+
+  it("is there before commits need it, in a few strides", async () => {
+    const { file, logSize } = path();
+    const store = sqliteStore(file);
+    const fence = await owned(store, "r");
+    const sizes = new Set<number>();
+    for (const each of all(200)) {
+      await store.append("r", fence, [each]);
+      sizes.add(logSize());
+    }
+    expect(sizes.size).toBe(2);
+    expect(await store.entries("r")).toEqual(all(200));
+    await store.close();
+  });
+
+  it("is not made where no commit waits for the disk", async () => {
+    const { file, logSize } = path();
+    const store = sqliteStore(file, { synchronous: "NORMAL" });
+    const fence = await owned(store, "r");
+    const before = logSize();
+    await store.append("r", fence, [entry(1)]);
+    expect(logSize() - before).toBeLessThan(20_000);
+    await store.close();
+  });
+
+  it("ends what is read of the log after a crash, with nothing lost", async () => {
+    const { file } = path();
+    const store = sqliteStore(file);
+    const fence = await owned(store, "r");
+    for (const each of all(200)) await store.append("r", fence, [each]);
+    const left = newFile();
+    for (const suffix of ["", "-wal"]) copyFileSync(file + suffix, left + suffix);
+    await store.close();
+    const next = sqliteStore(left);
+    expect(await next.entries("r")).toEqual(all(200));
+    await next.append("r", fence, [entry(201)]);
+    await next.close();
+  });
+
+  it("is made beside others that write to the file", async () => {
+    const { file } = path();
+    const stores = ["a", "b", "c"].map((id) => ({ id, store: sqliteStore(file) }));
+    const fences = new Map<string, number>();
+    for (const { id, store } of stores) fences.set(id, await owned(store, id));
+    for (const each of all(200)) {
+      for (const { id, store } of stores) await store.append(id, fences.get(id)!, [each]);
+    }
+    for (const { id, store } of stores) expect(await store.entries(id)).toEqual(all(200));
+    for (const { store } of stores) await store.close();
+    const after = sqliteStore(file);
+    for (const { id } of stores) expect(await after.entries(id)).toEqual(all(200));
+    await after.close();
+  });
+
+  it("is done without, if it cannot be made", async () => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver });
+    const fence = await owned(store, "r");
+    watch.fail = (sql) => {
+      if (sql.startsWith("BEGIN")) throw new Error("disk I/O error");
+    };
+    await store.append("r", fence, [entry(1)]);
+    expect(watch.executed.at(-1)).toBe("BEGIN IMMEDIATE");
+    watch.fail = undefined;
+    expect(await store.entries("r")).toEqual([entry(1)]);
     await store.close();
   });
 });
