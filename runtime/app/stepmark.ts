@@ -147,7 +147,7 @@ export class Stepmark {
     };
     this.store = storeWithBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")), options.blobs);
     this.ownsStore = store === undefined;
-    this.clock = isolated(clock);
+    this.clock = clock === systemClock ? clock : isolated(clock);
     this.codec = isolated(codec);
     this.grace = limits.grace;
     const parts = { store: this.store, clock: this.clock, codec: this.codec };

@@ -13,7 +13,6 @@ import { bound, escapePart } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import {
   type ClosureEntry,
-  chainOf,
   currentScope,
   type Frame,
   keyOf,
@@ -77,7 +76,7 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
   return {
     execution: frame.run as Execution,
     key,
-    chain: explicitKey === undefined ? chainOf(frame, place) : "",
+    chain: explicitKey === undefined ? frame.chainOf(place) : "",
     within: frame.within,
     entry: explicitKey === undefined ? frame.entry : undefined,
     record: siteRecord(frame.module, place),
@@ -150,13 +149,18 @@ function newSiteRecord(module: ModuleTable, place: Place): SiteRecord {
 }
 
 /**
- * Turns what `make` throws into a rejection, as an async function would, without putting a promise in between.
+ * Turns what `make(at, a, b)` throws into a rejection, as an async function would, without putting a promise in between.
  *
  * @param at the call, for errors that cannot know it
  */
-export function rejecting(make: (at: CallSite | undefined) => Promise<unknown>, at?: CallSite): Promise<unknown> {
+export function rejecting<A, B>(
+  make: (at: CallSite | undefined, a: A, b: B) => Promise<unknown>,
+  at?: CallSite,
+  a?: A,
+  b?: B,
+): Promise<unknown> {
   try {
-    return make(at);
+    return make(at, a as A, b as B);
   } catch (error) {
     if (!(error instanceof InvalidArgumentError) || at === undefined || error.at !== undefined)
       return Promise.reject(error);

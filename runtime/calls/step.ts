@@ -38,6 +38,9 @@ export interface Step extends Sited {
 
 type Body = (...args: unknown[]) => unknown;
 
+const none: StepOptions = {};
+const nothing: unknown[] = [];
+
 /**
  * Records the outcome of a call: on the first pass the body runs, later passes of the run are answered from the
  * journal.
@@ -46,8 +49,7 @@ type Body = (...args: unknown[]) => unknown;
  */
 export const step = ((...args: unknown[]) => rejecting(() => call(undefined, 0, args))) as Step;
 
-step.at = (frame, index, path, captures, ...args) =>
-  rejecting((at) => call(at, captures, args), { frame, index, path });
+step.at = (frame, index, path, captures, ...args) => rejecting(call, { frame, index, path }, captures, args);
 
 function call(at: CallSite | undefined, captures: Captures, given: unknown[]): Promise<unknown> {
   const { options, fn, args } = read(given);
@@ -74,7 +76,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   return execution.ask({
     kind: "step",
     key,
-    args: args.length + captured.length === 0 ? "" : fingerprint([...args, ...captured]),
+    args: printOf(args, captured),
     chain,
     site: record,
     within,
@@ -83,12 +85,18 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   });
 }
 
+/** Fingerprint of what a body works on. */
+function printOf(args: unknown[], captured: unknown[]): string {
+  if (args.length + captured.length === 0) return "";
+  return fingerprint(captured.length === 0 ? args : [...args, ...captured]);
+}
+
 function read(given: unknown[]): { options: StepOptions; fn: Body; args: unknown[] } {
-  const [first, second, ...rest] = given;
-  if (typeof first === "function") return { options: {}, fn: first as Body, args: given.slice(1) };
+  const { 0: first, 1: second } = given;
+  if (typeof first === "function") return { options: none, fn: first as Body, args: given.slice(1) };
   const options = typeof first === "string" ? { name: first } : first;
   if (typeof options === "object" && options !== null && typeof second === "function") {
-    return { options, fn: second as Body, args: rest };
+    return { options, fn: second as Body, args: given.slice(2) };
   }
   throw new InvalidArgumentError(
     "`step` was called without a function",
@@ -98,7 +106,7 @@ function read(given: unknown[]): { options: StepOptions; fn: Body; args: unknown
 
 /** What the inline body closes over, of variables that live inside this run: others are no input of the run. */
 function capturedValues(captures: Captures, run: unknown): unknown[] {
-  if (captures === 0) return [];
+  if (captures === 0) return nothing;
   try {
     return captures().flatMap(([frame, ...values]) => (frame instanceof Frame && frame.run === run ? values : []));
   } catch {

@@ -5,7 +5,7 @@
  * Kept of an object are its own enumerable properties with string keys; an accessor is kept as the value it gives.
  */
 import { Buffer } from "node:buffer";
-import { parse, stringify } from "devalue";
+import { stringify, unflatten } from "devalue";
 import { DecodeError, InvalidArgumentError, SerialisationError } from "../errors.js";
 import { isA, shown, wordsOf } from "./careful.js";
 import { depthOf, leadsToItself } from "./flat.js";
@@ -75,6 +75,7 @@ const leastBytes = 2_000;
 const maxDepth = 1000;
 
 function encode(value: unknown, known: Registry): string {
+  if (typeof value === "boolean" || value === null || isPlainNumber(value)) return `[${value}]`;
   let objects = 0;
   let customs = false;
   let payload: Payload | undefined;
@@ -105,6 +106,11 @@ function encode(value: unknown, known: Registry): string {
   return (text as WellFormed).isWellFormed() ? text : text.replace(loneSurrogate, escaped);
 }
 
+/** One that JSON can write. */
+function isPlainNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && !Object.is(value, -0);
+}
+
 // The library's types for this come with ES2024; Node 20 has it.
 type WellFormed = string & { isWellFormed(): boolean };
 const loneSurrogate = /[\uD800-\uDFFF]/gu;
@@ -132,10 +138,17 @@ function exceeds(text: string, maxBytes: number): boolean {
 
 function decode(text: string, known: Registry): unknown {
   try {
-    return parse(text, { $: reviver(known) });
+    const flat: unknown = JSON.parse(text);
+    return isAlone(flat) ? flat[0] : unflatten(flat as unknown[], { $: reviver(known) });
   } catch (error) {
     throw unreadable(error);
   }
+}
+
+/** Whether it is one value that refers to no other. */
+function isAlone(flat: unknown): flat is [string | number | boolean | null] {
+  if (!Array.isArray(flat) || flat.length !== 1) return false;
+  return flat[0] === null || typeof flat[0] !== "object";
 }
 
 /**

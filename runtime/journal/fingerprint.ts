@@ -28,7 +28,8 @@ const digestLength = 24;
 export function fingerprint(values: readonly unknown[]): string {
   let length = values.length;
   while (length > 0 && values[length - 1] === undefined) length--;
-  const whole = list(values.slice(0, length), { nodes: limits.nodes, chars: limits.chars }, []);
+  const given = length === values.length ? values : values.slice(0, length);
+  const whole = list(given, { nodes: limits.nodes, chars: limits.chars }, []);
   if (whole.length <= readableLength) return whole;
   return `${wholeUnits(whole, prefixLength)}#${digest(whole)}`;
 }

@@ -120,8 +120,10 @@ export interface ExecutionOptions {
   onChange(): void;
 }
 
-/** A live step takes two turns: one to begin its body, one to deliver its outcome. */
-const turnsAtOnce = 2;
+/** How many turns are laid on at once. A live step takes two: one to begin its body, one to deliver its outcome. */
+const liveTurns = 2;
+/** A recorded one takes one. */
+const replayTurns = 16;
 
 /** In milliseconds: a run that sleeps for less stays with this process. */
 const longSleep = 5_000;
@@ -460,8 +462,8 @@ export class Execution implements RunScope {
 
   // Several at once: each is a macrotask of its own, yet all of them pass in one round of the event loop.
   private readonly setTurns = (): void => {
-    this.laidOn = turnsAtOnce;
-    for (let i = 0; i < turnsAtOnce; i++) setImmediate(this.takeTurn);
+    this.laidOn = this.replay.peek() === undefined ? liveTurns : replayTurns;
+    for (let i = 0; i < this.laidOn; i++) setImmediate(this.takeTurn);
   };
 
   private readonly takeTurn = (): void => {

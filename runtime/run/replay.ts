@@ -75,7 +75,8 @@ export class Replay {
       if (this.asked[middle]!.recorded!.seq < seq) low = middle + 1;
       else high = middle;
     }
-    this.asked.splice(low, 0, call);
+    if (low === this.asked.length) this.asked.push(call);
+    else this.asked.splice(low, 0, call);
   }
 
   /** Takes the next call to deliver, if there is one that nothing holds back. */

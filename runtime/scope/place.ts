@@ -143,7 +143,7 @@ export class MarkedCall extends Caller implements Site {
     /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
     private readonly itemKeys: readonly string[] | undefined,
   ) {
-    super(frame.run, keyOf(frame, place, path), chainOf(frame, place), frame.within);
+    super(frame.run, keyOf(frame, place, path), frame.chainOf(place), frame.within);
   }
 
   get loops(): readonly number[] {
@@ -231,6 +231,9 @@ export class Frame extends Scope {
   readonly entry: ClosureEntry | undefined;
   /** How often each place in this frame has been entered. */
   private counts: Map<string, number> | undefined;
+  /** The place whose chain was asked for last, which in a loop is the next one's too. */
+  private chained: Place | undefined;
+  private lastChain = "";
 
   constructor(
     readonly module: ModuleTable,
@@ -253,6 +256,15 @@ export class Frame extends Scope {
 
   protected override get strandSite(): Site {
     return { frame: this, loops: [], path: 0 };
+  }
+
+  /** The chain of a place in the frame. */
+  chainOf(place: Place): string {
+    if (place !== this.chained) {
+      this.lastChain = chainOf(this, place);
+      this.chained = place;
+    }
+    return this.lastChain;
   }
 
   count(place: string): number {
@@ -351,7 +363,7 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const context = state.context.getStore();
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
-  const chain = chainOf(creator, place);
+  const chain = creator.chainOf(place);
   const { mark } = state;
   const entry = mark?.run === creator.run ? { closure: segment, caller: mark.key } : undefined;
   const via = viaOf(place, creator, path, number);
@@ -408,7 +420,7 @@ export function keyOf(at: Frame, place: Place, path: LoopPath): string {
 }
 
 /** The chain of a place in a frame, as it was born. */
-export function chainOf(at: Frame, place: Place): string {
+function chainOf(at: Frame, place: Place): string {
   const { frame, path } = birthOf(at, place, 0);
   const { run } = frame;
   let { chain } = frame;
