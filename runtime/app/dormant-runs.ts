@@ -37,9 +37,28 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
+/** All that is kept of a dormant run, of which there may be very many. */
+interface Dormant {
+  /** The last ownership under which this process had the run. */
+  readonly fence: number;
+  /** When the run goes on by itself, in milliseconds since the epoch. */
+  readonly due: number | undefined;
+  /** Absent while nobody waits. */
+  waiters?: Set<Waiter>;
+}
+
+/** Listeners of dormant runs: those that wait until their run goes on, and those that the store has more for. */
+interface Listeners {
+  readonly parked: WeakMap<Reader, Waiter>;
+  readonly behind: WeakMap<Reader, EventFeed>;
+}
+
 export class DormantRuns {
-  private readonly runs = new Map<string, DormantRun>();
+  private readonly runs = new Map<string, Dormant>();
+  private readonly listeners: Listeners = { parked: new WeakMap(), behind: new WeakMap() };
   private arranging = false;
+  /** When the next run is due. */
+  private nextDue = Number.POSITIVE_INFINITY;
   private cancelAlarm: (() => void) | undefined;
   private cancelLook: (() => void) | undefined;
 
@@ -50,26 +69,27 @@ export class DormantRuns {
    * @param due when the run goes on by itself, in milliseconds since the epoch
    */
   add(id: string, fence: number, due: number | undefined): void {
-    this.runs.set(id, new DormantRun(id, fence, due, this.options, () => this.arrange()));
-    this.arrange();
+    this.runs.set(id, { fence, due });
+    if (due !== undefined && due < this.nextDue) this.arrange();
   }
 
   get(id: string): (RunSource & EventFeed) | undefined {
-    return this.runs.get(id);
+    const run = this.runs.get(id);
+    return run && new DormantRun(id, run, this.options, this.listeners, () => this.arrange());
   }
 
   /** The run was taken up, here or elsewhere, or has come to its end. */
   remove(id: string): void {
     const run = this.runs.get(id);
-    if (run !== undefined) this.drop(run);
+    if (run !== undefined) this.drop(id, run);
   }
 
-  private drop(run: DormantRun): void {
+  private drop(id: string, run: Dormant): void {
     // It may have been taken up meanwhile, and have left memory again.
-    if (this.runs.get(run.id) !== run) return;
-    this.runs.delete(run.id);
-    for (const waiter of run.waiters) waiter.over();
-    this.arrange();
+    if (this.runs.get(id) !== run) return;
+    this.runs.delete(id);
+    for (const waiter of run.waiters ?? []) waiter.over();
+    if (run.waiters !== undefined || run.due === this.nextDue) this.arrange();
   }
 
   clear(): void {
@@ -82,15 +102,16 @@ export class DormantRuns {
     if (run === undefined) return;
     try {
       await this.options.wake(id);
-      this.drop(run);
+      this.drop(id, run);
     } catch (thrown) {
       const error = storeFailure(id, thrown);
       // Whoever has it now goes on with it; or the app is being shut down, which all who wait are told.
-      if (isA(error, RunOwnedError) || isA(error, ShutdownError)) return this.drop(run);
+      if (isA(error, RunOwnedError) || isA(error, ShutdownError)) return this.drop(id, run);
       if (this.runs.get(id) !== run) return;
       this.runs.delete(id);
-      if (run.waiters.size === 0) this.options.onError(error);
-      for (const waiter of run.waiters) waiter.fail(error);
+      if (!isAwaited(run)) this.options.onError(error);
+      for (const waiter of run.waiters ?? []) waiter.fail(error);
+      this.arrange();
     }
   }
 
@@ -106,25 +127,25 @@ export class DormantRuns {
   }
 
   /** The alarm keeps the process alive only for somebody who waits. */
-  private setAlarm(timed: readonly DormantRun[]): void {
+  private setAlarm(timed: readonly Dormant[]): void {
     const { clock } = this.options;
     this.cancelAlarm?.();
     this.cancelAlarm = undefined;
+    this.nextDue = timed.reduce((least, { due }) => Math.min(least, due!), Number.POSITIVE_INFINITY);
     if (timed.length === 0) return;
-    const next = timed.reduce((least, { due }) => Math.min(least, due!), Number.POSITIVE_INFINITY);
-    const isAwaited = timed.some(({ waiters }) => waiters.size > 0);
-    this.cancelAlarm = clock.after(Math.max(0, next - clock.now()), () => void this.wakeDue(), !isAwaited);
+    const background = !timed.some(isAwaited);
+    this.cancelAlarm = clock.after(Math.max(0, this.nextDue - clock.now()), () => void this.wakeDue(), background);
   }
 
   private async wakeDue(): Promise<void> {
     const now = this.options.clock.now();
     // One after the other: they may be many.
-    for (const { id, due } of [...this.runs.values()]) if (due !== undefined && due <= now) await this.wake(id);
+    for (const [id, { due }] of [...this.runs]) if (due !== undefined && due <= now) await this.wake(id);
     this.arrange();
   }
 
   private setLook(): void {
-    if ([...this.runs.values()].some(({ waiters }) => waiters.size > 0)) {
+    if ([...this.runs.values()].some(isAwaited)) {
       this.cancelLook ??= this.options.clock.after(lookInterval, () => void this.look(), true);
     } else {
       this.cancelLook?.();
@@ -134,26 +155,26 @@ export class DormantRuns {
 
   private async look(): Promise<void> {
     this.cancelLook = undefined;
-    for (const run of [...this.runs.values()]) {
-      if (run.waiters.size === 0) continue;
+    for (const [id, run] of [...this.runs]) {
+      if (!isAwaited(run)) continue;
       // A store that fails is found out by whoever needs it.
-      if (await this.options.isTaken(run.id, run.fence).catch(() => false)) this.drop(run);
+      if (await this.options.isTaken(id, run.fence).catch(() => false)) this.drop(id, run);
     }
     this.arrange();
   }
 }
 
-class DormantRun implements RunSource, EventFeed {
-  readonly waiters = new Set<Waiter>();
-  /** Listeners: those that wait until the run goes on, and those that the store has more for. */
-  private readonly parked = new WeakMap<Reader, Waiter>();
-  private readonly behind = new WeakMap<Reader, EventFeed>();
+function isAwaited({ waiters }: Dormant): boolean {
+  return waiters !== undefined && waiters.size > 0;
+}
 
+/** A dormant run for those who ask for it. */
+class DormantRun implements RunSource, EventFeed {
   constructor(
-    readonly id: string,
-    readonly fence: number,
-    readonly due: number | undefined,
+    private readonly id: string,
+    private readonly run: Dormant,
     private readonly options: DormantRunsOptions,
+    private readonly listeners: Listeners,
     private readonly changed: () => void,
   ) {}
 
@@ -174,27 +195,28 @@ class DormantRun implements RunSource, EventFeed {
   }
 
   request(reader: Reader): void {
-    this.behind.delete(reader);
+    this.listeners.behind.delete(reader);
     // Whoever has been told that the run waits has had all there is.
     if (!reader.toldWaiting) {
       const feed = this.options.stored(this.id);
-      this.behind.set(reader, feed);
+      this.listeners.behind.set(reader, feed);
       return feed.request(reader);
     }
     const left = (error: unknown): RunEvent => brokenOff("run.left", this.id, this.options.clock.now(), error);
     const waiter: Waiter = { over: () => reader.retry(), fail: (error) => reader.event(left(error), true) };
-    this.parked.set(reader, waiter);
+    this.listeners.parked.set(reader, waiter);
     this.wait(waiter);
   }
 
   withdraw(reader: Reader): void {
-    this.behind.get(reader)?.withdraw(reader);
-    this.waiters.delete(this.parked.get(reader)!);
+    this.listeners.behind.get(reader)?.withdraw(reader);
+    this.run.waiters?.delete(this.listeners.parked.get(reader)!);
     this.changed();
   }
 
   private wait(waiter: Waiter): void {
-    this.waiters.add(waiter);
+    this.run.waiters ??= new Set();
+    this.run.waiters.add(waiter);
     this.changed();
   }
 }
