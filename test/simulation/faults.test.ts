@@ -12,5 +12,5 @@ for (const { name, put, conditions } of faults) {
     } finally {
       takeOut?.();
     }
-  }, 120_000);
+  }, 600_000);
 }
