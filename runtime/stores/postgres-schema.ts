@@ -6,7 +6,7 @@ import { restoredColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 /** A schema's name, and what goes by it. */
 export interface Schema {
@@ -203,8 +203,21 @@ const version1 = ({ quoted: s, channel }: Schema): string => `
   INSERT INTO ${s}.stepmark_version VALUES (1);
 `;
 
+/** Entries that need not wait for the disk, where a store says so. */
+const version2 = ({ quoted: s }: Schema): string => `
+  CREATE OR REPLACE FUNCTION ${s}.on_disk() RETURNS boolean LANGUAGE plpgsql AS ${quotedText(`
+    BEGIN
+      IF current_setting('stepmark.synchronous', true) = 'NORMAL' THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+      ELSIF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+      END IF;
+      RETURN true;
+    END`)};
+`;
+
 /** What leads from each version to the next, from none at all on. */
-const migrations: ReadonlyArray<(schema: Schema) => string> = [version1];
+const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2];
 
 /** See `postgresMigrations`. */
 export function migrationsFrom(version: number, schema: Schema): string {
@@ -323,8 +336,11 @@ export async function transaction<T>(pool: PostgresPool, work: (session: Postgre
 const timeOf = (clock: "clock" | "statement"): string =>
   `floor(extract(epoch FROM ${clock}_timestamp()) * 1000)::double precision`;
 
+/** What an append survives; see `PostgresOptions`. */
+export type Synchronous = "FULL" | "NORMAL";
+
 /** Each statement's text. Those of one connection pool have no names: another connection may take the next. */
-export function statementsOf({ quoted: s }: Schema) {
+export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
   const run = `*, ${timeOf("statement")} AS now`;
   // By the server's clock, the lease's end is so much later than now; by another clock it is given.
   const lease = (byDatabase: string, until: string): string =>
@@ -382,7 +398,8 @@ export function statementsOf({ quoted: s }: Schema) {
         WHERE owner IS NOT NULL ORDER BY number FOR NO KEY UPDATE OF runs
       )
       UPDATE ${s}.runs SET ${lease("$3", "$4")} FROM held WHERE runs.number = held.number RETURNING id`,
-    append: `SELECT ${s}.append($1, $2, $3, $4, $5, $6, $7) AS verdicts`,
+    // Said in the statement: another one may come by another connection.
+    append: `SELECT ${synchronous === "NORMAL" ? "set_config('stepmark.synchronous', 'NORMAL', true), " : ""}${s}.append($1, $2, $3, $4, $5, $6, $7) AS verdicts`,
     post: `SELECT ${s}.post($1, $2, $3, $4, $5, $6) AS number`,
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox

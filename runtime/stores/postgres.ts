@@ -15,7 +15,15 @@ import { type ConnectionOptions, type Connections, connectionsTo } from "./postg
 import { ask, original, type PostgresPool, type PostgresSession, storable } from "./postgres-driver.js";
 import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
 import { PostgresListener } from "./postgres-listener.js";
-import { migrationsFrom, prepareSchema, type Schema, schemaOf, statementsOf, transaction } from "./postgres-schema.js";
+import {
+  migrationsFrom,
+  prepareSchema,
+  type Schema,
+  type Synchronous,
+  schemaOf,
+  statementsOf,
+  transaction,
+} from "./postgres-schema.js";
 import {
   type Cell,
   entryOf,
@@ -48,6 +56,12 @@ export type { PostgresClient, PostgresPool, PostgresQuery, PostgresSession } fro
 export interface PostgresOptions extends ConnectionOptions {
   /** The schema that holds the tables, made when the store is first used (default `stepmark`). */
   schema?: string;
+  /**
+   * `FULL` (the default): what is acknowledged survives a crash of the server and a loss of its power, whatever its
+   * `synchronous_commit` says. `NORMAL`: entries survive a crash of this process, and one of the server may take the last of them,
+   * never a part of an append; what a run begins with and answers are kept as with `FULL`.
+   */
+  synchronous?: Synchronous;
 }
 
 /**
@@ -117,7 +131,7 @@ class Postgres implements Store {
     this.#where = where;
     this.#options = options;
     this.#schema = schemaOf(options.schema ?? "stepmark");
-    this.#statements = statementsOf(this.#schema);
+    this.#statements = statementsOf(this.#schema, options.synchronous === "NORMAL" ? "NORMAL" : "FULL");
   }
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {

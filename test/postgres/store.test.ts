@@ -377,6 +377,31 @@ describe("group commit", () => {
     await lazy.end();
   });
 
+  it("need not wait for the disk with NORMAL: its entries, and nothing else", async () => {
+    const schema = newSchema();
+    const store = storeIn(schema, url, { synchronous: "NORMAL" });
+    const fence = await owned(store, "r");
+    await query(`CREATE TABLE ${schema}.waited (what text, how text);
+      CREATE FUNCTION ${schema}.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO ${schema}.waited VALUES (TG_TABLE_NAME, current_setting('synchronous_commit'));
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER note AFTER INSERT ON ${schema}.entries EXECUTE FUNCTION ${schema}.note();
+      CREATE TRIGGER note AFTER INSERT ON ${schema}.inbox EXECUTE FUNCTION ${schema}.note();`);
+    await store.append("r", fence, [entry(1)]);
+    await store.post("r", { target: "t", value: "[1]", at: 1 });
+    await store.append("r", fence, [entry(2)]);
+    const full = storeIn(schema);
+    await full.append("r", fence, [entry(3)]);
+    expect(await query(`SELECT * FROM ${schema}.waited`)).toEqual([
+      { what: "entries", how: "off" },
+      { what: "inbox", how: "on" },
+      { what: "entries", how: "off" },
+      { what: "entries", how: "on" },
+    ]);
+    expect(await store.entries("r")).toEqual([entry(1), entry(2), entry(3)]);
+  });
+
   it("of many stores that write the same runs in different orders never ends in a deadlock", async () => {
     const schema = newSchema();
     const stores = Array.from({ length: 4 }, () => storeIn(schema));

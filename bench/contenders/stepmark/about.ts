@@ -21,6 +21,5 @@ export const stepmarkPostgres: Contender = {
   name: "stepmark-postgres",
   title: "stepmark, Postgres",
   store: "Postgres",
-  durability: { power: "always", process: null },
-  notes: ["On Postgres it always waits for the disk, whatever `synchronous_commit` says."],
+  durability: { power: "synchronous: FULL", process: "synchronous: NORMAL" },
 };

@@ -5,8 +5,9 @@ import { sqliteStore } from "stepmark/sqlite";
 import type { Engine, Place } from "../contender.js";
 
 function openStore({ folder, database, durability }: Place): Store {
-  if (database !== undefined) return postgresStore(database);
-  return sqliteStore(join(folder, "runs.db"), { synchronous: durability === "power" ? "FULL" : "NORMAL" });
+  const synchronous = durability === "power" ? "FULL" : "NORMAL";
+  if (database !== undefined) return postgresStore(database, { synchronous });
+  return sqliteStore(join(folder, "runs.db"), { synchronous });
 }
 
 /** `flows` by the names that they are asked for. */
