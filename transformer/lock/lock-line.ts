@@ -244,7 +244,8 @@ export function splitContainer(container: string): string[] {
 }
 
 export function within(container: string, anchor: string): string {
-  return joinContainer([...splitContainer(container), anchor]);
+  const inner = joinContainer([anchor]);
+  return container === "" ? inner : `${container}>${inner}`;
 }
 
 /** The ordinal of an anchor: 0 for the first place of its name. */
