@@ -11,6 +11,7 @@ import { cureFor } from "./cures.js";
 import { exitCode } from "./exit-code.js";
 import { helpOf, overview, usageOf } from "./help.js";
 import { lookOf } from "./look.js";
+import { Questions } from "./question.js";
 
 async function main([name, ...args]: readonly string[], output: Output): Promise<number> {
   if (name === "help" && args[0] !== undefined) return main([args[0], "--help"], output);
@@ -64,8 +65,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+const questions = new Questions(process.stdin, process.stderr);
 process.exitCode = await main(process.argv.slice(2), {
   print: (line) => console.log(line),
   warn: (line) => console.error(line),
   look: lookOf(process.stdout),
-});
+  ask: process.stdin.isTTY ? questions.ask : undefined,
+}).finally(() => questions.close());
