@@ -249,6 +249,71 @@ describe("what is gone while something new does its work", () => {
   });
 });
 
+describe("what keys still hold of a call that is gone", () => {
+  const helper = "const pay = async () => step(charge, 1);";
+  const bill = bodies("bill");
+  const rest = "return [a, await step(ship)];";
+  const charged = flow(`const a = await step(charge, 1); ${rest}`);
+  const billed = flow(`const a = await step(bill, 1); ${rest}`, bill);
+  const edits: ReadonlyArray<readonly [string, v1: Sources, v2: Sources, v3: Sources]> = [
+    ["a helper inlined, then its call renamed", flow(`const a = await pay(); ${rest}`, helper), charged, billed],
+    [
+      "a helper inlined, then its call taken away",
+      flow(`const a = await pay(); ${rest}`, helper),
+      charged,
+      flow(`const a = 0; ${rest}`),
+    ],
+    [
+      "a function unwrapped, then its call renamed",
+      flow(`const a = await (async () => step(charge, 1))(); ${rest}`),
+      charged,
+      billed,
+    ],
+    [
+      "a callback made a loop, then its call renamed",
+      flow(`const a = await Promise.all([1, 2].map(async (n) => step(charge, n))); ${rest}`),
+      flow(`const a = []; for (const n of [1, 2]) a.push(await step(charge, n)); ${rest}`),
+      flow(`const a = []; for (const n of [1, 2]) a.push(await step(bill, n)); ${rest}`, bill),
+    ],
+  ];
+
+  describe.each(edits)("%s", (_, v1, v2, v3) => {
+    it.each([1, 2])(
+      "is kept by the first edit and refused by the second, which nobody has accepted, after %i entries",
+      async (kept) => {
+        const before = accept([], v1).lines;
+        const store = await record(v1, before);
+        const { lines } = accept(before, v2);
+        const first = await resume(store.fork("run", kept), kept, v2, lines);
+        expect(first.ran.filter((each) => each === "charge:1")).toEqual([]);
+        expect(first).toMatchObject({ orphans: [] });
+        const second = await resume(store.fork("run", kept), kept, v3, lines);
+        expect(second).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+      },
+    );
+  });
+
+  it("is gone with the last place under it, once that is accepted", async () => {
+    const [, v1, v2, v3] = edits[1]!;
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, v2).lines, v3).lines;
+    expect(await resume(store.fork("run", 1), 1, v3, after)).toMatchObject({
+      ran: ["ship"],
+      orphans: ["w/pay()/charge"],
+    });
+  });
+
+  it("is not gone while that place is unclear", async () => {
+    const [, v1, v2, v3] = edits[0]!;
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, v2).lines, v3).lines;
+    expect(after.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge" }]);
+    expect(await resume(store.fork("run", 1), 1, v3, after)).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  });
+});
+
 describe("a line `moved`, written by hand", () => {
   const v1 = flow("const a = await step(charge, 1); return [a, await step(ship)];");
   // Nothing of the call is as it was.

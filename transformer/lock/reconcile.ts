@@ -7,7 +7,7 @@ import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
 import { type Doubt, doubtsOf } from "./doubts.js";
-import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -107,7 +107,7 @@ class Reconciling {
 
   private doubts(moves: readonly Move[]): Doubt[] {
     // What keys still hold is not gone, and what they leave out is not new.
-    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(({ tag }) => tag.split("+")) ?? []));
+    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(tagsOfGone) ?? []));
     return doubtsOf(
       { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
       { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },

@@ -57,14 +57,14 @@ class Writing {
   /** A line of a place that is gone, under what it was called at birth. */
   private gone(line: LockLine): LockLine {
     if (isGone(line)) return line;
-    const { kind, tag, text, rest, own, loops, heads } = line;
+    const { kind, tag, text, rest, own, loops, heads, under } = line;
     const path = this.homeOf(line);
     const kept = { kind, tag, text, rest, own, loops, ...(loops > 0 && { heads }) };
     return {
       path,
       ...this.names.place(line),
       ...kept,
-      ...(this.unclear.has(line) ? { unclear: true } : { retired: true }),
+      ...(this.unclear.has(line) ? { ...(under && { under }), unclear: true } : { retired: true }),
     };
   }
 
