@@ -249,6 +249,35 @@ describe("what is gone while something new does its work", () => {
   });
 });
 
+describe("a call that was edited, with one beside it that has the text that it had", () => {
+  const v1 = flow("const a = await step(charge, x); return [a];");
+  const v2 = flow("if (x === 2) await step(charge, x); const a = await step(charge, x, ...[]); return [a];");
+
+  it("is not taken for the other one, nor done again: by a build or by `accept`", async () => {
+    const { build, accepted, lines } = await edit(v1, v2, 1);
+    for (const outcome of [build, accepted]) {
+      expect(outcome.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+      expect(outcome.ran).toEqual([]);
+    }
+    expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge", kind: "site" }]);
+  });
+
+  it("is known where the lock file knows the other one already", async () => {
+    const between = flow("if (x === 2) await step(charge, x); const a = await step(charge, x); return [a];");
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, between).lines, v2).lines;
+    expect(await resume(store.fork("run", 1), 1, v2, after)).toMatchObject({ output: ["charge#1"], ran: [] });
+  });
+
+  it("is known among twins, of which one is as it was", async () => {
+    const twins = flow("const a = await step(poll, 1); const b = await step(poll, 1); return { a, b };");
+    const edited = flow("const a = await step(poll, 1); const b = await step(poll, 2); return { a, b };");
+    const { accepted } = await edit(twins, edited, 2);
+    expect(accepted).toMatchObject({ output: { a: "poll#1", b: "poll#2" }, ran: [] });
+  });
+});
+
 describe("what keys still hold of a call that is gone", () => {
   const helper = "const pay = async () => step(charge, 1);";
   const bill = bodies("bill");

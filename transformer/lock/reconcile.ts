@@ -197,6 +197,7 @@ class Reconciling {
   }
 
   private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
+    if (this.matching.contested.has(line)) return 0;
     const isSameName = baseOf(line.anchor) === names.of(place);
     if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
       return 0;
