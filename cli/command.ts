@@ -1,6 +1,7 @@
 /** What a command of `stepmark` is. Its words are data: its arguments are read by them, and its help and the shells' completion made of them. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Look } from "./look.js";
+import type { Ask } from "./question.js";
 
 export interface Option {
   readonly type: "string" | "boolean";
@@ -32,7 +33,7 @@ export interface Command<T extends Options = Options> {
   run(given: Given<T>, output: Output): Promise<number>;
 }
 
-/** Where a command writes: each call is one line. */
+/** Where a command writes, each call one line, and whom it asks. */
 export interface Output {
   /** Results, to stdout. */
   print(line: string): void;
@@ -40,6 +41,8 @@ export interface Output {
   warn(line: string): void;
   /** How stdout is written to. */
   readonly look: Look;
+  /** Undefined where nobody is there to answer. */
+  readonly ask: Ask | undefined;
 }
 
 /** The arguments make no sense. The message says what was expected. */

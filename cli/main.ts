@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line: `stepmark COMMAND ...`. Each command is a file in `commands/`. */
+import module from "node:module";
 import process from "node:process";
 import { RunOwnedError, StepmarkError } from "../runtime/errors.js";
 import { LockFileError, TransformerOptionsError } from "../transformer/errors.js";
@@ -10,6 +11,7 @@ import { cureFor } from "./cures.js";
 import { exitCode } from "./exit-code.js";
 import { helpOf, overview, usageOf } from "./help.js";
 import { lookOf } from "./look.js";
+import { Questions } from "./question.js";
 
 async function main([name, ...args]: readonly string[], output: Output): Promise<number> {
   if (name === "help" && args[0] !== undefined) return main([args[0], "--help"], output);
@@ -54,14 +56,19 @@ async function runCommand(name: string, command: Command, args: readonly string[
   }
 }
 
+// Where Node can (22.1), it keeps what it makes of the compiler's text, so that the next command loads it faster.
+(module as { enableCompileCache?(): unknown }).enableCompileCache?.();
+
 // Whoever reads the output may have had enough of it: `stepmark events RUN | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit();
   throw error;
 });
 
+const questions = new Questions(process.stdin, process.stderr);
 process.exitCode = await main(process.argv.slice(2), {
   print: (line) => console.log(line),
   warn: (line) => console.error(line),
   look: lookOf(process.stdout),
-});
+  ask: process.stdin.isTTY ? questions.ask : undefined,
+}).finally(() => questions.close());

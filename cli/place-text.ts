@@ -24,10 +24,10 @@ export function moveText({ line, place, route }: Move): string {
     ...(line.text === place.text || place.kind === "function" ? [] : ["another text"]),
     ...(route === undefined || route.under.length + route.through.size === 0 ? [] : ["reached by other calls"]),
   ];
-  return `${whereIs(place)}  ${nameOf(place)}  was ${before}${changes.length === 0 ? "" : `: ${changes.join(", ")}`}\n    ${place.excerpt}`;
+  return `${whereIs(place)}  ${nameOf(place)}  was ${before}${changes.length === 0 ? "" : `: ${changes.join(", ")}`}\n    ${place.excerpt()}`;
 }
 
 /** What may have become of a place that is gone. */
 export function doubtText({ line, place }: Doubt): string {
-  return `${line.path}  ${nameOf(line)}  is gone, and this may do its work: ${whereIs(place)}  ${nameOf(place)}\n    ${place.excerpt}`;
+  return `${line.path}  ${nameOf(line)}  is gone, and this may do its work: ${whereIs(place)}  ${nameOf(place)}\n    ${place.excerpt()}`;
 }

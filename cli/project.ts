@@ -2,12 +2,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import ts from "typescript";
+import type { ParseConfigFileHost } from "typescript";
 import { scriptId } from "../transformer/hosts/host-transform.js";
 import { readProject } from "../transformer/hosts/node/project-options.js";
 import { LOCK_NAME, type Lock, lockOf } from "../transformer/lock/lock-file.js";
 import { readSourceFile, type SourceFile } from "../transformer/lock/source-file.js";
 import { includes, modulePath, readOptions, type TransformOptions } from "../transformer/options.js";
+import { ts } from "../transformer/own-compiler.js";
 import { mentionsLibrary } from "../transformer/plan/library.js";
 import { UsageError } from "./command.js";
 import { filesBelow } from "./script-files.js";
@@ -32,6 +33,9 @@ export const projectOptions = {
   },
   lock: { type: "string", value: "FILE", help: "the lock file, relative to the root; by default stepmark.lock" },
 } as const;
+
+/** Comments are no places, and take a while to read. */
+const parsing = { languageVersion: ts.ScriptTarget.Latest, jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
 
 export interface ProjectArguments {
   readonly project?: string | undefined;
@@ -67,7 +71,7 @@ export function readSources(given: ProjectArguments, folder = process.cwd()): Pr
   const lockFile = path.resolve(root, option ?? LOCK_NAME);
   const read = (module: string, text: string): SourceFile | undefined => {
     if (!isIncluded(module) && !mentionsLibrary(text)) return undefined;
-    const file = ts.createSourceFile(path.join(root, module), text, ts.ScriptTarget.Latest, false);
+    const file = ts.createSourceFile(path.join(root, module), text, parsing, false);
     return readSourceFile(ts, file, module, isIncluded(module));
   };
   const found =
@@ -101,7 +105,7 @@ export function readConfigs(named: string | undefined, folder: string, seen = ne
     if (named === undefined) return [];
     throw new UsageError(`there is no file ${named}`);
   }
-  const host: ts.ParseConfigFileHost = {
+  const host: ParseConfigFileHost = {
     ...ts.sys,
     onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
       throw new UsageError(ts.flattenDiagnosticMessageText(messageText, "\n"));

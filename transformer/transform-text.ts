@@ -1,12 +1,13 @@
 /** The transformer for every tool that takes text: bundlers, loaders, test runners. */
 import MagicString, { type SourceMap } from "magic-string";
-import ts from "typescript";
+import type { ScriptKind } from "typescript";
 import type { Row } from "../runtime/scope/site-table.js";
 import { applyPlanToText } from "./apply-text/index.js";
 import { type Diagnostic, type DiagnosticsOption, diagnose, diagnoseBarrel } from "./diagnostics/index.js";
 import { bornBy } from "./lock/as-born.js";
 import { lockOf } from "./lock/lock-file.js";
 import { includes, modulePath, readOptions } from "./options.js";
+import { ts } from "./own-compiler.js";
 import { analyse } from "./plan/analysis.js";
 import { planAnalysed } from "./plan/index.js";
 import { mentionsLibrary } from "./plan/library.js";
@@ -76,7 +77,7 @@ export function transformText(code: string, options: TransformTextOptions): Tran
 }
 
 /** By the extension, TypeScript if it is unknown: `<T>x` means something else in TSX. */
-function kindOf(file: string): ts.ScriptKind {
+function kindOf(file: string): ScriptKind {
   const extension = /\.(?:([cm]?js)|(jsx)|(tsx))$/i.exec(file);
   if (extension === null) return ts.ScriptKind.TS;
   const [, js, jsx] = extension;

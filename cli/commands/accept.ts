@@ -1,7 +1,5 @@
 /** `stepmark accept`: brings the lock file up to the code. */
 import { writeFileSync } from "node:fs";
-import process from "node:process";
-import { createInterface } from "node:readline/promises";
 import type { Doubt } from "../../transformer/lock/doubts.js";
 import { printLock } from "../../transformer/lock/lock-file.js";
 import { isGone } from "../../transformer/lock/lock-line.js";
@@ -10,6 +8,7 @@ import { lockLines } from "../../transformer/lock/write-lock.js";
 import { command, type Output } from "../command.js";
 import { doubtText, moveText, nameOf, whereIs } from "../place-text.js";
 import { projectOptions, readSources } from "../project.js";
+import { isNo, isYes } from "../question.js";
 
 export const accept = command({
   usage: ["accept [--yes]"],
@@ -19,12 +18,12 @@ and it is a new place, and the old one is gone. Of a place that is gone while so
 is for good; as long as nobody says so it is \`unclear\`, and runs with its records are refused. The identity of a place that is gone
 is never used again.`,
   options: { yes: { type: "boolean", help: "yes to all" }, ...projectOptions },
-  ends: "Ends with 1 if there were questions and nobody was there to answer; with --yes what is unclear stays so.",
+  ends: "Ends with 1 if there were questions that nobody has answered, and writes nothing then; with --yes what is unclear stays so.",
   async run({ values }, output) {
     const { files, lock, lockFile } = readSources(values);
     const before = lock?.lines ?? [];
     const found = reconcile(before, files);
-    const answers = values.yes ? { taken: found.moves, unclear: found.unclear } : await ask(found, output);
+    const answers = values.yes ? { taken: found.moves, unclear: found.unclear } : await answersTo(found, output);
     if (answers === undefined) return 1;
     const { taken, unclear } = answers;
     const refused = found.moves.filter((move) => !taken.includes(move));
@@ -37,6 +36,10 @@ is never used again.`,
     if (lock !== undefined) for (const place of added) output.print(`new       ${whereIs(place)}  ${nameOf(place)}`);
     const lines = lockLines(before, files, [...found.kept, ...taken], unclear);
     writeFileSync(lockFile, printLock(lines));
+    if (unclear.length > 0)
+      output.warn(
+        "Runs with records of what is unclear are refused, until its line in the lock file says `retired` instead, or a line `moved` says where it is now.",
+      );
     output.print(`${lockFile}: ${lines.filter((line) => !isGone(line)).length} places, ${added.length} of them new`);
     return 0;
   },
@@ -47,29 +50,33 @@ interface Answers {
   readonly unclear: readonly Doubt[];
 }
 
-/** Undefined if nobody is there to answer. */
-async function ask({ moves, unclear }: Reconciliation, { print, warn }: Output): Promise<Answers | undefined> {
+/** Undefined if they are not all answered. */
+async function answersTo({ moves, unclear }: Reconciliation, output: Output): Promise<Answers | undefined> {
+  const { ask, print, warn } = output;
   if (moves.length + unclear.length === 0) return { taken: [], unclear: [] };
-  if (!process.stdin.isTTY) {
+  if (ask === undefined) {
     for (const move of moves) print(`changed   ${moveText(move)}`);
     for (const doubt of unclear) print(`unclear   ${doubtText(doubt)}`);
     warn("Nothing was written: somebody has to say what became of these. Run it in a terminal, or with --yes.");
     return undefined;
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const taken: Move[] = [];
-    for (const move of moves) {
-      const answer = await terminal.question(`${moveText(move)}\n  The same as before? [Y/n] `);
-      if (!/^n/i.test(answer.trim())) taken.push(move);
-    }
-    const left: Doubt[] = [];
-    for (const doubt of unclear) {
-      const answer = await terminal.question(`${doubtText(doubt)}\n  Gone for good, and new work? [y/N] `);
-      if (!/^y/i.test(answer.trim())) left.push(doubt);
-    }
-    return { taken, unclear: left };
-  } finally {
-    terminal.close();
+  const taken: Move[] = [];
+  const left: Doubt[] = [];
+  for (const move of moves) {
+    warn(moveText(move));
+    const answer = await ask("  The same as before? [Y/n] ");
+    if (answer === undefined) return brokenOff(output);
+    if (!isNo(answer)) taken.push(move);
   }
+  for (const doubt of unclear) {
+    warn(doubtText(doubt));
+    const answer = await ask("  Gone for good, and new work? [y/N] ");
+    if (answer === undefined) return brokenOff(output);
+    if (!isYes(answer)) left.push(doubt);
+  }
+  return { taken, unclear: left };
+}
+
+function brokenOff({ warn }: Output): undefined {
+  warn("Nothing was written: not all was answered.");
 }

@@ -7,7 +7,7 @@ import { command, type Output } from "../command.js";
 import { diffText } from "../diff-text.js";
 import { exitCode } from "../exit-code.js";
 import { planOf } from "../init/plan.js";
-import { confirmed } from "../question.js";
+import { isNo } from "../question.js";
 
 export const init = command({
   usage: ["init [--project FILE] [--yes] [--install]"],
@@ -24,7 +24,7 @@ shows what it would change, and asks before it writes. Where it cannot help it s
   },
   ends: "Ends with 1 if nothing could be, or was to be, written.",
   async run({ values }, output) {
-    const { print, warn, look } = output;
+    const { print, warn, look, ask } = output;
     const folder = process.cwd();
     const { edits, byHand, refused } = planOf(folder, values.project);
     if (refused !== undefined) {
@@ -36,10 +36,9 @@ shows what it would change, and asks before it writes. Where it cannot help it s
     for (const { file, before, after } of edits)
       for (const line of [...diffText(file, before, after, look), ""]) print(line);
     if (edits.length > 0) {
-      if (!values.yes && !(await confirmed("Write this?"))) {
-        warn(
-          process.stdin.isTTY ? "Nothing was changed." : "Nothing was changed: run it in a terminal, or with --yes.",
-        );
+      const answer = values.yes ? "yes" : await ask?.("Write this? [Y/n] ");
+      if (answer === undefined || isNo(answer)) {
+        warn(ask === undefined ? "Nothing was changed: run it in a terminal, or with --yes." : "Nothing was changed.");
         return exitCode.wrong;
       }
       for (const { file, after } of edits) writeFileSync(path.join(folder, file), after);

@@ -1,7 +1,15 @@
 /** Whether a build holds steps that were not transformed: each would be refused at run time, at its first call. */
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import ts from "typescript";
+import type {
+  CallExpression,
+  Expression,
+  ImportDeclaration,
+  JSDocImportTag,
+  Node,
+  VariableDeclaration,
+} from "typescript";
+import { ts } from "../../transformer/own-compiler.js";
 import { isSitedName, mentionsLibrary } from "../../transformer/plan/library.js";
 import { analyseScopes, type Scopes } from "../../transformer/plan/scopes.js";
 import { isMember, memberName, readSource, unwrap } from "../../transformer/plan/syntax.js";
@@ -75,7 +83,7 @@ function lookAt(file: string, text: string): Look {
   const scopes = analyseScopes(source);
   const untransformed: string[] = [];
   let [tables, imports] = [0, false];
-  const visit = (node: ts.Node): void => {
+  const visit = (node: Node): void => {
     if (ts.isImportDeclaration(node)) imports ||= isLibrary(node);
     if (ts.isCallExpression(node)) {
       imports ||= isLoad(node) && isLibrary(node);
@@ -98,7 +106,7 @@ function lookAt(file: string, text: string): Look {
 type Meaning = { readonly kind: "module" } | { readonly kind: "export"; readonly name: string };
 
 /** What of the library an expression means, in the forms that compilers and bundlers leave behind. */
-function meaningOf(expression: ts.Expression, scopes: Scopes): Meaning | undefined {
+function meaningOf(expression: Expression, scopes: Scopes): Meaning | undefined {
   const node = unwrap(ts, expression);
   // `(0, library.step)(...)`
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.CommaToken)
@@ -116,7 +124,7 @@ function meaningOf(expression: ts.Expression, scopes: Scopes): Meaning | undefin
   if (ts.isVariableDeclaration(declaration))
     return declaration.initializer && leadsToLibrary(declaration.initializer) ? { kind: "module" } : undefined;
   if (!ts.isBindingElement(declaration)) return undefined;
-  const { initializer } = declaration.parent.parent as ts.VariableDeclaration;
+  const { initializer } = declaration.parent.parent as VariableDeclaration;
   const key = declaration.propertyName ?? declaration.name;
   if (initializer === undefined || !leadsToLibrary(initializer) || !ts.isIdentifier(key)) return undefined;
   return exportOf({ kind: "module" }, key.text);
@@ -128,26 +136,26 @@ function exportOf(value: Meaning | undefined, name: string | undefined): Meaning
 }
 
 /** `require("stepmark")` and `import("stepmark")`, awaited, and handed through a helper: `__toESM(require("stepmark"), 1)`. */
-function leadsToLibrary(expression: ts.Expression): boolean {
+function leadsToLibrary(expression: Expression): boolean {
   const node = unwrap(ts, expression);
   if (ts.isAwaitExpression(node)) return leadsToLibrary(node.expression);
   if (!ts.isCallExpression(node)) return false;
   return isLoad(node) ? isLibrary(node) : node.arguments.some((argument) => leadsToLibrary(argument));
 }
 
-function isLoad({ expression }: ts.CallExpression): boolean {
+function isLoad({ expression }: CallExpression): boolean {
   return (
     expression.kind === ts.SyntaxKind.ImportKeyword || (ts.isIdentifier(expression) && expression.text === "require")
   );
 }
 
-function isLibrary(node: ts.ImportDeclaration | ts.CallExpression | ts.JSDocImportTag): boolean {
+function isLibrary(node: ImportDeclaration | CallExpression | JSDocImportTag): boolean {
   const name = ts.isCallExpression(node) ? node.arguments[0] : node.moduleSpecifier;
   return name !== undefined && ts.isStringLiteralLike(name) && name.text === "stepmark";
 }
 
 /** `runtime.module("src/order.ts", "92907b...", [...])`, see `runtime/scope/site-table.ts`. */
-function isTable({ expression, arguments: [file, text, rows] }: ts.CallExpression): boolean {
+function isTable({ expression, arguments: [file, text, rows] }: CallExpression): boolean {
   if (!isMember(ts, expression) || memberName(ts, expression) !== "module") return false;
   return (
     file !== undefined &&
@@ -159,7 +167,7 @@ function isTable({ expression, arguments: [file, text, rows] }: ts.CallExpressio
 }
 
 /** A step with an explicit key does without the transformer. */
-function hasOwnKey({ arguments: [first] }: ts.CallExpression): boolean {
+function hasOwnKey({ arguments: [first] }: CallExpression): boolean {
   if (first === undefined || !ts.isObjectLiteralExpression(first)) return false;
   return first.properties.some(({ name }) => name !== undefined && ts.isIdentifier(name) && name.text === "key");
 }

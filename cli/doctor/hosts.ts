@@ -1,9 +1,10 @@
 /** What applies the transformer in a project: its tsconfig, its bundlers' configurations, its scripts. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import ts from "typescript";
+import type { Node } from "typescript";
 import { TransformerOptionsError } from "../../transformer/errors.js";
 import { readOptions } from "../../transformer/options.js";
+import { ts } from "../../transformer/own-compiler.js";
 import { type Config, readConfigs } from "../project.js";
 import { error, type Finding, ok, warning } from "./finding.js";
 
@@ -147,7 +148,7 @@ function bundlerFindings(folder: string, jest: unknown): Finding[] {
 /** Whether the text of a module holds the name of another one as a literal: imported, required or named. */
 function mentions(file: string, name: string): boolean {
   const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest);
-  const visit = (node: ts.Node): boolean =>
+  const visit = (node: Node): boolean =>
     (ts.isStringLiteralLike(node) && node.text === name) || (ts.forEachChild(node, visit) ?? false);
   return visit(source);
 }

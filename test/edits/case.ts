@@ -11,7 +11,10 @@ import { type Recording, record, resume } from "./run.js";
 import { compare, type Paper, type Scheme, schemes } from "./schemes.js";
 import { truthOf } from "./truth.js";
 
-/** What a build reads: no lock file; that of the code before the edit; the one that was accepted for the code after it. */
+/**
+ * What a build reads: no lock file; that of the code before the edit, or before the second of two; the one that was accepted for
+ * the code after it.
+ */
 export const modes = ["none", "old", "accepted"] as const;
 export type Mode = (typeof modes)[number];
 
@@ -50,7 +53,7 @@ export async function* casesOf(
     const next = seeded(hash(flow + edit + where));
     try {
       const then = await known.get(each.before)!;
-      yield [each, await tryEdit(then, each.after, (entries) => cutsOf(entries, most, next))];
+      yield [each, await tryEdit(then, each, (entries) => cutsOf(entries, most, next))];
     } catch (error) {
       yield [each, error as Error];
     }
@@ -80,7 +83,7 @@ export async function before(project: Project): Promise<Before> {
  */
 export async function tryEdit(
   then: Before,
-  edited: Project,
+  { after: edited, between }: Pick<Case, "after" | "between">,
   cuts: (entries: number) => readonly number[],
   change: (lines: readonly LockLine[]) => readonly LockLine[] = (lines) => lines,
 ): Promise<Outcome> {
@@ -88,13 +91,14 @@ export async function tryEdit(
   const marksNow = allMarks(edited.files);
   for (const mark of common) if (!marksNow.has(mark)) common.delete(mark);
   const accepted = change(accept(then.lines, Object.fromEntries(edited.files)).lines);
+  const old = between === undefined ? then.lines : accept(then.lines, Object.fromEntries(between.files)).lines;
   const fresh = build(edited, "text");
   const freshRun = await record(fresh);
   const resumptions: Resumption[] = [];
   for (const mode of modes) {
     const { run } = mode === "none" ? then.plain : then.locked;
     const truth = truthOf(common, [run.asks, freshRun.asks]);
-    const program = mode === "none" ? fresh : build(edited, "text", mode === "old" ? then.lines : accepted);
+    const program = mode === "none" ? fresh : build(edited, "text", mode === "old" ? old : accepted);
     for (const kept of cuts(run.entries.length)) {
       const after = await resume(program, run.store, kept);
       resumptions.push({ mode, kept, ...judge(run, kept, after, freshRun, truth) });

@@ -12,6 +12,8 @@ export interface Case {
   /** Where it is made: the number of the place. */
   readonly where: string;
   readonly before: Project;
+  /** Of a pair of edits: the code after the first. Its lock file is that of before the second. */
+  readonly between?: Project;
   readonly after: Project;
 }
 
@@ -85,7 +87,8 @@ async function* withPairs(flow: Flow, { seed, pairs, only }: CorpusOptions): Asy
     made++;
     const where = `${one.name} ${first[0]}, ${two.name} ${second[0]}`;
     const after = await edited(middle, two, second[1]);
-    yield { flow: flow.name, family: "pairs", edit: `${one.family} and ${two.family}`, where, before: flow, after };
+    const edit = `${one.family} and ${two.family}`;
+    yield { flow: flow.name, family: "pairs", edit, where, before: flow, between: middle, after };
   }
 }
 

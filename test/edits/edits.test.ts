@@ -48,7 +48,7 @@ describe("the corpus sees", () => {
   async function faultsWith(change: (lines: readonly LockLine[]) => LockLine[]): Promise<string[]> {
     const each = await only("lottery", "lines shifted");
     const report = new Report();
-    report.add(each, await tryEdit(await before(each.before), each.after, (entries) => [entries], change));
+    report.add(each, await tryEdit(await before(each.before), each, (entries) => [entries], change));
     return report.faults;
   }
   const isDraw = ({ container, anchor }: LockLine): boolean => container === "lottery()" && /^draw(~1)?$/.test(anchor);

@@ -249,6 +249,100 @@ describe("what is gone while something new does its work", () => {
   });
 });
 
+describe("a call that was edited, with one beside it that has the text that it had", () => {
+  const v1 = flow("const a = await step(charge, x); return [a];");
+  const v2 = flow("if (x === 2) await step(charge, x); const a = await step(charge, x, ...[]); return [a];");
+
+  it("is not taken for the other one, nor done again: by a build or by `accept`", async () => {
+    const { build, accepted, lines } = await edit(v1, v2, 1);
+    for (const outcome of [build, accepted]) {
+      expect(outcome.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+      expect(outcome.ran).toEqual([]);
+    }
+    expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge", kind: "site" }]);
+  });
+
+  it("is known where the lock file knows the other one already", async () => {
+    const between = flow("if (x === 2) await step(charge, x); const a = await step(charge, x); return [a];");
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, between).lines, v2).lines;
+    expect(await resume(store.fork("run", 1), 1, v2, after)).toMatchObject({ output: ["charge#1"], ran: [] });
+  });
+
+  it("is known among twins, of which one is as it was", async () => {
+    const twins = flow("const a = await step(poll, 1); const b = await step(poll, 1); return { a, b };");
+    const edited = flow("const a = await step(poll, 1); const b = await step(poll, 2); return { a, b };");
+    const { accepted } = await edit(twins, edited, 2);
+    expect(accepted).toMatchObject({ output: { a: "poll#1", b: "poll#2" }, ran: [] });
+  });
+});
+
+describe("what keys still hold of a call that is gone", () => {
+  const helper = "const pay = async () => step(charge, 1);";
+  const bill = bodies("bill");
+  const rest = "return [a, await step(ship)];";
+  const charged = flow(`const a = await step(charge, 1); ${rest}`);
+  const billed = flow(`const a = await step(bill, 1); ${rest}`, bill);
+  const edits: ReadonlyArray<readonly [string, v1: Sources, v2: Sources, v3: Sources]> = [
+    ["a helper inlined, then its call renamed", flow(`const a = await pay(); ${rest}`, helper), charged, billed],
+    [
+      "a helper inlined, then its call taken away",
+      flow(`const a = await pay(); ${rest}`, helper),
+      charged,
+      flow(`const a = 0; ${rest}`),
+    ],
+    [
+      "a function unwrapped, then its call renamed",
+      flow(`const a = await (async () => step(charge, 1))(); ${rest}`),
+      charged,
+      billed,
+    ],
+    [
+      "a callback made a loop, then its call renamed",
+      flow(`const a = await Promise.all([1, 2].map(async (n) => step(charge, n))); ${rest}`),
+      flow(`const a = []; for (const n of [1, 2]) a.push(await step(charge, n)); ${rest}`),
+      flow(`const a = []; for (const n of [1, 2]) a.push(await step(bill, n)); ${rest}`, bill),
+    ],
+  ];
+
+  describe.each(edits)("%s", (_, v1, v2, v3) => {
+    it.each([1, 2])(
+      "is kept by the first edit and refused by the second, which nobody has accepted, after %i entries",
+      async (kept) => {
+        const before = accept([], v1).lines;
+        const store = await record(v1, before);
+        const { lines } = accept(before, v2);
+        const first = await resume(store.fork("run", kept), kept, v2, lines);
+        expect(first.ran.filter((each) => each === "charge:1")).toEqual([]);
+        expect(first).toMatchObject({ orphans: [] });
+        const second = await resume(store.fork("run", kept), kept, v3, lines);
+        expect(second).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+      },
+    );
+  });
+
+  it("is gone with the last place under it, once that is accepted", async () => {
+    const [, v1, v2, v3] = edits[1]!;
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, v2).lines, v3).lines;
+    expect(await resume(store.fork("run", 1), 1, v3, after)).toMatchObject({
+      ran: ["ship"],
+      orphans: ["w/pay()/charge"],
+    });
+  });
+
+  it("is not gone while that place is unclear", async () => {
+    const [, v1, v2, v3] = edits[0]!;
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const after = accept(accept(before, v2).lines, v3).lines;
+    expect(after.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge" }]);
+    expect(await resume(store.fork("run", 1), 1, v3, after)).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  });
+});
+
 describe("a line `moved`, written by hand", () => {
   const v1 = flow("const a = await step(charge, 1); return [a, await step(ship)];");
   // Nothing of the call is as it was.

@@ -3,8 +3,9 @@
  * an async function that has become a generator in a helper's callback is another function, with another name.
  */
 import { readFileSync } from "node:fs";
-import ts from "typescript";
+import type { Expression, Node, SourceFile } from "typescript";
 import { TransformerOptionsError } from "../errors.js";
+import { ts } from "../own-compiler.js";
 import { isErased } from "../plan/syntax.js";
 
 /** Functions that compilers write, and what a call of one says. */
@@ -33,7 +34,7 @@ export function refuseCompiled(code: string, file: string, module: string): void
 
 function calledHelper(code: string, file: string): string | undefined {
   if (!mention.test(code)) return undefined;
-  const find = (node: ts.Node): string | undefined => {
+  const find = (node: Node): string | undefined => {
     const called = ts.isCallExpression(node) ? helpers.get(nameOf(node.expression)) : undefined;
     return called ?? ts.forEachChild(node, find);
   };
@@ -41,7 +42,7 @@ function calledHelper(code: string, file: string): string | undefined {
 }
 
 /** `__awaiter`, `tslib.__awaiter`, `_async_to_generator._`; esbuild numbers a helper whose name is taken: `__async2`. */
-function nameOf(callee: ts.Expression): string {
+function nameOf(callee: Expression): string {
   if (ts.isIdentifier(callee)) return callee.text.replace(/\d+$/, "");
   if (!ts.isPropertyAccessExpression(callee)) return "";
   return callee.name.text === "_" ? nameOf(callee.expression) : callee.name.text;
@@ -55,12 +56,12 @@ function lostItsTypes(code: string, file: string): boolean {
   return hasTypes(parse(file, source)) && !hasTypes(parse(file, code));
 }
 
-function hasTypes(node: ts.Node): boolean {
+function hasTypes(node: Node): boolean {
   if (isErased(ts, node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node)) return true;
   return ts.forEachChild(node, hasTypes) ?? false;
 }
 
-function parse(file: string, code: string): ts.SourceFile {
+function parse(file: string, code: string): SourceFile {
   return ts.createSourceFile(file, code, ts.ScriptTarget.Latest);
 }
 

@@ -45,7 +45,7 @@ class Table {
     private readonly lineOf: ReadonlyMap<number, LockLine | undefined>,
   ) {
     this.rows = present.map((row) => [...row] as Draft);
-    this.retired = lines.filter(({ retired }) => retired).map(({ tag }) => tag);
+    this.retired = lines.filter(({ retired, held }) => retired && !held).map(({ tag }) => tag);
   }
 
   made(): BornTable {

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { LockFileError } from "../errors.js";
-import { type LockLine, parseLine, parseMove, printLine, printMove } from "./lock-line.js";
+import { type LockLine, parseLine, parseMove, printLine, printMove, tagsOfGone } from "./lock-line.js";
 import { group } from "./match.js";
 
 export const LOCK_NAME = "stepmark.lock";
@@ -68,6 +68,10 @@ export function parseLock(text: string, file: string): Lock {
     if (index < 0) throw new LockFileError(`${at}: no line is about the place that has moved`, "Correct the line.");
     lines[index] = { ...lines[index]!, movedTo: to };
   }
+  const held = new Set(lines.flatMap(({ retired, under = [] }) => (retired ? [] : under.flatMap(tagsOfGone))));
+  lines.forEach((line, index) => {
+    if (line.retired && held.has(line.tag)) lines[index] = { ...line, held: true };
+  });
   const byPath = group(lines, (line) => line.path);
   return { file, lines, of: (module) => byPath.get(module) ?? [] };
 }

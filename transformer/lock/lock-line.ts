@@ -59,8 +59,15 @@ export interface LockLine {
   readonly movedTo?: Spot;
   /** The place is gone. Its line stays, so that what it was called is not used again. */
   readonly retired?: true;
+  /** Of a call that is gone: other places are under it still, so the records under it are not of no more use. Said by their lines. */
+  readonly held?: true;
   /** The place is gone, and something that is new may be what it was: nobody has said yet. Its line stays; its records are refused. */
   readonly unclear?: true;
+}
+
+/** The tags of a call that is gone, and of the function that was given to it. */
+export function tagsOfGone({ tag }: GoneLine): string[] {
+  return tag.split("+");
 }
 
 /** Whether a line is about a place that is in the code no longer. */
@@ -244,7 +251,8 @@ export function splitContainer(container: string): string[] {
 }
 
 export function within(container: string, anchor: string): string {
-  return joinContainer([...splitContainer(container), anchor]);
+  const inner = joinContainer([anchor]);
+  return container === "" ? inner : `${container}>${inner}`;
 }
 
 /** The ordinal of an anchor: 0 for the first place of its name. */

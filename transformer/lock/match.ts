@@ -55,6 +55,8 @@ export interface Fn {
 export class Matching<P extends Place> {
   readonly pairs = new Map<P, LockLine>();
   private readonly places = new Map<LockLine, P>();
+  /** Lines that may be about either of two places: they stay unpaired. */
+  readonly contested = new Set<LockLine>();
   private readonly lineIndex: ReadonlyMap<string, readonly LockLine[]>;
   private readonly placeIndex: ReadonlyMap<string, readonly P[]>;
   readonly contents: Contents<P>;
@@ -122,7 +124,7 @@ export class Matching<P extends Place> {
   }
 
   private apply(tier: Tier<P>, lines: readonly LockLine[], places: readonly P[]): void {
-    const left = lines.filter((line) => !this.places.has(line));
+    const left = lines.filter((line) => !this.places.has(line) && !this.isContested(line, lines, places));
     const free = places.filter((place) => !this.pairs.has(place));
     if (left.length === 0 || free.length === 0) return;
     const pairs = places.flatMap((place): Pair<P>[] => {
@@ -132,6 +134,11 @@ export class Matching<P extends Place> {
     const hasMoved = (line: LockLine, place: P): boolean =>
       this.isElsewhere(line.text, line, place) || this.isElsewhere(place.text, line, place);
     for (const [line, place] of tier(left, free, { lines, places, pairs, hasMoved })) this.pair(line, place);
+  }
+
+  private isContested(line: LockLine, lines: readonly LockLine[], places: readonly P[]): boolean {
+    if (!this.contested.has(line) && isSplit(line, lines, places)) this.contested.add(line);
+    return this.contested.has(line);
   }
 
   /** Whether there are more calls of a text outside two functions than there were, or fewer. */
@@ -153,6 +160,22 @@ export class Matching<P extends Place> {
       if (place !== undefined) this.pair(line, place);
     }
   }
+}
+
+/**
+ * Whether one place has the text of a line, and another, whose text nobody had, makes of its result what was made of that: the
+ * call may have been edited and another one written beside it with the text that it had.
+ */
+function isSplit(line: LockLine, lines: readonly LockLine[], places: readonly Place[]): boolean {
+  const isNamesake = (each: Place): boolean => nameOf(each) === nameOf(line);
+  const present = places.filter(isNamesake);
+  const withText = present.filter(({ text }) => text === line.text);
+  if (withText.length === 0 || withText.length === present.length) return false;
+  if (withText.some(({ own }) => own === line.own)) return false;
+  const former = lines.filter(isNamesake);
+  const isAnothers = ({ own }: Place): boolean => former.some((each) => each.text === line.text && each.own === own);
+  const isKnown = ({ text }: Place): boolean => former.some((each) => each.text === text);
+  return !withText.every(isAnothers) && present.some((each) => each.own === line.own && !isKnown(each));
 }
 
 /** What a call is called. */
@@ -301,5 +324,6 @@ export function inside({ path, container, anchor }: Pick<Place, "path" | "contai
 }
 
 export function spell({ path, container }: Fn): string {
-  return JSON.stringify([path, container]);
+  // No path holds a NUL, so no two functions meet.
+  return `${path}\0${container}`;
 }

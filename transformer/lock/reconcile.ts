@@ -7,7 +7,7 @@ import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
 import { type Doubt, doubtsOf } from "./doubts.js";
-import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf } from "./lock-line.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -82,7 +82,7 @@ class Reconciling {
     const certain = new Set([...matching.pairs.keys()].filter((place) => !said.has(place)));
     this.matchMovedFiles();
     // Each of these tells more about the others; what stands where it stood goes first.
-    for (let known = -1; known !== matching.pairs.size; ) {
+    for (let known = -1; known !== matching.pairs.size && this.hasUnmatched(); ) {
       known = matching.pairs.size;
       this.matchInFunctions();
       if (known === matching.pairs.size) this.matchFunctions();
@@ -107,7 +107,7 @@ class Reconciling {
 
   private doubts(moves: readonly Move[]): Doubt[] {
     // What keys still hold is not gone, and what they leave out is not new.
-    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(({ tag }) => tag.split("+")) ?? []));
+    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(tagsOfGone) ?? []));
     return doubtsOf(
       { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
       { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
@@ -136,11 +136,11 @@ class Reconciling {
     const gone = [...new Set(this.live.map(({ path }) => path))].filter((path) => !here.has(path));
     const known = new Set(this.live.map(({ path }) => path));
     const found = this.files.filter(({ path, places }) => places.length > 0 && !known.has(path));
-    const textsOf = (places: ReadonlyArray<Pick<LockLine, "path" | "text">>, path: string): string[] =>
-      places.filter((place) => place.path === path).map(({ text }) => text);
+    const textsThen = textsByPath(this.live);
+    const textsNow = textsByPath(this.places);
     const inCommon = (then: string, now: string): number => {
-      const left = textsOf(this.places, now);
-      const before = textsOf(this.live, then);
+      const left = textsNow.get(now)!;
+      const before = textsThen.get(then)!;
       const common = before.filter((text) => left.includes(text)).length;
       return common / Math.max(left.length, before.length);
     };
@@ -197,6 +197,7 @@ class Reconciling {
   }
 
   private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
+    if (this.matching.contested.has(line)) return 0;
     const isSameName = baseOf(line.anchor) === names.of(place);
     if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
       return 0;
@@ -305,6 +306,12 @@ class Reconciling {
     return this.known.functions;
   }
 
+  /** Whether there is anything that could still be paired. */
+  private hasUnmatched(): boolean {
+    const paired = this.matching.pairs.size;
+    return paired < this.places.length && paired < this.live.length;
+  }
+
   private left(): LockLine[] {
     return this.live.filter((line) => !this.matching.isTaken(line));
   }
@@ -362,6 +369,11 @@ function countedLegs(then: readonly AnyLeg[], now: readonly AnyLeg[], missing: n
   const legs = missing > 0 ? then : now;
   const candidates = legs.filter(isIterating);
   return candidates.length === Math.abs(missing) ? new Set(candidates) : undefined;
+}
+
+function textsByPath(places: ReadonlyArray<Pick<LockLine, "path" | "text">>): Map<string, string[]> {
+  const byPath = group(places, ({ path }) => path);
+  return new Map([...byPath].map(([path, those]) => [path, those.map(({ text }) => text)]));
 }
 
 function isSpotOf({ path, kind, container, anchor }: LockLine, place: SourcePlace): boolean {

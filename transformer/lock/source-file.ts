@@ -24,7 +24,7 @@ export interface SourcePlace extends PresentPlace {
   /** Fingerprints of the statements before and after a call of whose result nothing is made; else empty. */
   readonly near: string;
   /** Its source text on one line, shortened, for people. */
-  readonly excerpt: string;
+  excerpt(): string;
 }
 
 export interface SourceFile {
@@ -66,7 +66,7 @@ export function readSourceFile(
       heads: loops.map((loop) => short(headOf(ts, loop).map(spell).join(" "))),
       by: isCall ? undefined : anchors.get(callOf(node)!),
       near: isCall ? around.map((text) => text.slice(0, 6) || "-").join(".") : "",
-      excerpt: excerptOf(file.text.slice(node.getStart(file), node.end)),
+      excerpt: () => excerptOf(file.text.slice(node.getStart(file), node.end)),
     };
   });
   return { path, rows, places, mentions: analysis.source.mentions };
@@ -74,10 +74,13 @@ export function readSourceFile(
 
 /** What is called has another name after a renaming, wherever the call says it. */
 function restOf(args: readonly string[], name: string): string {
+  const digests = args.slice(0, mostArguments).map((arg) => short(arg.includes(name) ? without(name, arg) : arg));
+  return digests.join("-") || "-";
+}
+
+function without(name: string, text: string): string {
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const names = new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g");
-  const digests = args.map((arg) => short(arg.replace(names, "*")));
-  return digests.slice(0, mostArguments).join("-") || "-";
+  return text.replace(new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g"), "*");
 }
 
 /** What a loop goes over: all of it but its body. */

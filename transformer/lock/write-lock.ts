@@ -30,6 +30,8 @@ class Writing {
   private readonly live: readonly LockLine[];
   /** What places were called at birth, by the lock file as it was. */
   private readonly names: BornNames;
+  private readonly here: ReadonlySet<string>;
+  private ways: Ways<LockLine> | undefined;
 
   constructor(
     private readonly before: readonly LockLine[],
@@ -42,6 +44,7 @@ class Writing {
     this.tags = new Set(before.map(({ tag }) => tag));
     this.live = before.filter((line) => !isGone(line));
     this.names = new BornNames(this.live);
+    this.here = new Set(files.map(({ path }) => path));
   }
 
   lines(): LockLine[] {
@@ -54,23 +57,23 @@ class Writing {
   /** A line of a place that is gone, under what it was called at birth. */
   private gone(line: LockLine): LockLine {
     if (isGone(line)) return line;
-    const { kind, tag, text, rest, own, loops, heads } = line;
+    const { kind, tag, text, rest, own, loops, heads, under } = line;
     const path = this.homeOf(line);
     const kept = { kind, tag, text, rest, own, loops, ...(loops > 0 && { heads }) };
     return {
       path,
       ...this.names.place(line),
       ...kept,
-      ...(this.unclear.has(line) ? { unclear: true } : { retired: true }),
+      ...(this.unclear.has(line) ? { ...(under && { under }), unclear: true } : { retired: true }),
     };
   }
 
   /** What is gone with its file is told by a file that is compiled: one that led there. */
   private homeOf(line: LockLine): string {
-    const here = new Set(this.files.map(({ path }) => path));
-    if (here.has(line.path)) return line.path;
-    const ways = new Ways(this.live).to(line).map(({ from }) => from.path);
-    return ways.find((each) => here.has(each)) ?? this.files[0]?.path ?? line.path;
+    if (this.here.has(line.path)) return line.path;
+    this.ways ??= new Ways(this.live);
+    const ways = this.ways.to(line).map(({ from }) => from.path);
+    return ways.find((each) => this.here.has(each)) ?? this.files[0]?.path ?? line.path;
   }
 
   private linesOf({ path, rows, places }: SourceFile, gone: readonly LockLine[]): LockLine[] {
@@ -84,6 +87,7 @@ class Writing {
       written.add(line);
       lines.push(line);
     }
+    if (lines.length === places.length) return lines;
     // New places get the names that a build would give them.
     const known = [...lines, ...gone.filter((line) => line.path === path)];
     const named = known.length === 0 ? rows : bornBy(known)(rows, (row) => places[row]!.own).rows;

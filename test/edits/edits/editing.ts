@@ -88,8 +88,9 @@ export class Editing {
     this.of(file).appendLeft(position, text);
   }
 
-  /** Moves a node, with what is done inside it, to a position outside. */
+  /** Moves a node, with what is done inside it, to a position; one that is there stays. */
   move(node: ts.Node, position: number): void {
+    if (node.getStart() <= position && position <= node.end) return;
     this.of(node).move(node.getStart(), node.end, position);
   }
 
