@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { InvalidArgumentError, StepmarkError, StoreError } from "../../errors.js";
 import { isolated } from "../../scope/outside.js";
 import { postgresStore } from "../../stores/postgres.js";
-import { type Connections, connectionsTo } from "../../stores/postgres-connections.js";
+import { type ConnectionOptions, type Connections, connectionsTo } from "../../stores/postgres-connections.js";
 import {
   ask,
   type PostgresClient,
@@ -19,13 +19,11 @@ import { type GraphilePackage, loadGraphile } from "./driver.js";
 import { join } from "./membership.js";
 import { type Places, placesOf, prepareQueue, statementsOf } from "./schema.js";
 
-export interface GraphileQueueOptions {
+export interface GraphileQueueOptions extends Pick<ConnectionOptions, "connections" | "timeout"> {
   /** The store's schema (default `stepmark`): the queue's own tables are made beside its tables. */
   schema?: string;
   /** The schema of graphile-worker's tables (default: the store's, followed by `_jobs`). */
   jobs?: string;
-  /** Most connections of the pool that the queue makes for an address (default 10), besides the one that listens. */
-  connections?: number;
 }
 
 /**
