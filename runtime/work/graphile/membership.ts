@@ -3,9 +3,8 @@ import { EventEmitter } from "node:events";
 import { clearInterval, setInterval } from "node:timers";
 import { InvalidArgumentError } from "../../errors.js";
 import { shown } from "../../journal/careful.js";
-import { ask } from "../../stores/postgres-driver.js";
 import { PostgresListener } from "../../stores/postgres-listener.js";
-import { runOf } from "../../stores/rows.js";
+import { type Row, runOf } from "../../stores/rows.js";
 import type { Owner } from "../../stores/store.js";
 import type { Member, Membership } from "../queue.js";
 import type { Runner, Task } from "./driver.js";
@@ -22,18 +21,19 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   let stopping = false;
   const renew = async (): Promise<void> => {
     const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, locks];
-    await ask(pool, statements.renew, cells);
+    await open.ask(statements.renew, cells);
   };
+  const unreadable = new Set<unknown>();
   const admit = coalesced(async () => {
-    await tellKeys(open, member);
-    await ask(pool, statements.admit);
+    await tellKeys(open, member, unreadable);
+    await open.ask(statements.admit);
   });
   /** Hands out what there is to hand out; what fails is tried again soon. */
   const look = (): void => {
     if (!stopping) void admit().catch((error) => onError(error, undefined));
   };
 
-  await ask(pool, statements.unlimited, [workflows]);
+  await open.ask(statements.unlimited, [workflows]);
   for (const { workflow, concurrency: most, rate, perKey } of limits) {
     const ofKey = [
       perKey !== undefined,
@@ -41,22 +41,22 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       perKey?.rate?.limit ?? null,
       perKey?.rate?.per ?? null,
     ];
-    await ask(pool, statements.limits, [workflow, most ?? null, rate?.limit ?? null, rate?.per ?? null, ...ofKey]);
+    await open.ask(statements.limits, [workflow, most ?? null, rate?.limit ?? null, rate?.per ?? null, ...ofKey]);
   }
   await renew();
 
   const drive: Task = async (payload) => {
     const { run, turn } = payload as { run: number; turn: number };
-    const [held] = await ask(pool, statements.begin, [run, turn, id]);
+    const [held] = await open.ask(statements.begin, [run, turn, id]);
     // It has been handed out again since, or has come to its end.
     if (held === undefined) return;
     const handed = await member.drive({ id: held.id as string, takeovers: Number(held.takeovers) });
-    if (handed !== "over") await ask(pool, statements.back, [run, turn, id, handed.again]);
+    if (handed !== "over") await open.ask(statements.back, [run, turn, id, handed.again]);
     look();
   };
   const errands: Record<string, Task> = {
     [wakeTask]: async (payload) => {
-      await ask(pool, statements.wake, [(payload as { run: number }).run]);
+      await open.ask(statements.wake, [(payload as { run: number }).run]);
     },
     [cronTask]: async (payload) => {
       const { cron, _cron } = payload as { cron: string; _cron: { ts: string } };
@@ -82,7 +82,7 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       await renew();
       return runner;
     };
-    return lastingRunner(begin, lease / 3, (error) => onError(error, undefined));
+    return lastingRunner(begin, lease / 3, (error) => onError(open.failure(error), undefined));
   };
   // Apart from each other, so that errands are run while all hands are full.
   const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
@@ -114,7 +114,7 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       await listener?.stop();
       const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
       await Promise.allSettled([admit.rest(), inspect.rest()]);
-      await ask(pool, statements.leave, [id]);
+      await open.ask(statements.leave, [id]);
       for (const each of stopped) if (each.status === "rejected") onError(each.reason, undefined);
     },
   };
@@ -136,37 +136,40 @@ function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
   });
 }
 
-/** Tells the keys of runs whose limits go by one: an input can only be read where the workflow's code is. */
-async function tellKeys({ pool, statements }: Open, { limits, keyOf, onError }: Member): Promise<void> {
+/**
+ * Tells the keys of runs whose limits go by one: only the app knows them, which has the inputs and the workflows' code.
+ *
+ * @param unreadable gets the runs whose inputs cannot be had: they are told of once, and not handed out before that is mended
+ */
+async function tellKeys({ ask, statements }: Open, member: Member, unreadable: Set<unknown>): Promise<void> {
+  const { limits, keyOf, onError } = member;
   const workflows = limits.filter(({ perKey }) => perKey !== undefined).map(({ workflow }) => workflow);
   if (workflows.length === 0) return;
-  const rows = await ask(pool, statements.unkeyed, [workflows]);
-  if (rows.length === 0) return;
-  const keys = rows.map((row) => {
-    const run = runOf(row);
+  const told: Array<[run: unknown, key: string]> = [];
+  const tell = async ({ run, id }: Row): Promise<void> => {
     try {
-      return keyOf(run);
+      told.push([run, await keyOf(id as string)]);
     } catch (error) {
-      // It has none, and goes with all others that have none.
-      onError(error, run.id);
-      return "";
+      if (!unreadable.has(run)) onError(error, id as string);
+      unreadable.add(run);
     }
-  });
-  await ask(pool, statements.key, [rows.map(({ number }) => number), keys]);
+  };
+  await Promise.all((await ask(statements.unkeyed, [workflows])).map(tell));
+  if (told.length > 0) await ask(statements.key, [told.map(([run]) => run), told.map(([, key]) => key)]);
 }
 
 /** Takes over what dead workers had, and takes in runs that nobody has queued and nobody drives. */
 async function lookAfter(open: Open, id: string, { lease, isDead, isFree, workflows }: Member): Promise<void> {
-  const { pool, statements } = open;
-  for (const { id: other, owner, lease_until, left } of await ask(pool, statements.workers, [id])) {
+  const { statements } = open;
+  for (const { id: other, owner, lease_until, left } of await open.ask(statements.workers, [id])) {
     const now = Date.now();
     if (isDead(JSON.parse(owner as string) as Owner, now + Number(left)))
-      await ask(pool, statements.bury, [other, lease_until]);
+      await open.ask(statements.bury, [other, lease_until]);
   }
-  await ask(pool, statements.mend, [lease]);
-  for (const row of await ask(pool, statements.strays, [workflows, lease])) {
+  await open.ask(statements.mend, [lease]);
+  for (const row of await open.ask(statements.strays, [workflows, lease])) {
     const run = runOf(row);
-    if (await isFree(run.id)) await ask(pool, statements.put, [run.id, 0, null, false]);
+    if (await isFree(run.id)) await open.ask(statements.put, [run.id, 0, null, false]);
   }
 }
 

@@ -361,7 +361,7 @@ export function statementsOf(places: Places) {
         key_rate_per = excluded.key_rate_per`,
     unlimited: `DELETE FROM ${s}.queue_limits WHERE workflow = ANY ($1::text[])`,
     unkeyed: `
-      SELECT r.* FROM ${s}.queue_runs AS q JOIN ${s}.runs AS r ON r.number = q.run
+      SELECT q.run, r.id FROM ${s}.queue_runs AS q JOIN ${s}.runs AS r ON r.number = q.run
       WHERE q.state = 'ready' AND NOT q.keyed AND q.workflow = ANY ($1::text[]) ORDER BY q.since LIMIT 500`,
     key: `
       UPDATE ${s}.queue_runs AS q SET key = told.key, keyed = true
