@@ -1,5 +1,6 @@
 /** The processes of a storm: where one is killed, another one takes its place. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import type { Given } from "./process/given.js";
@@ -55,9 +56,9 @@ export class Berth {
       createInterface({ input: child.stdout }).once("line", () => {
         this.ready = true;
       });
-      const signal = await new Promise<NodeJS.Signals | null>((resolve) => child.once("close", (_, by) => resolve(by)));
+      const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
       this.ready = false;
-      if (signal !== "SIGKILL") this.unexpected.push(`${machine} ended by itself: ${errors}`);
+      if (signal !== "SIGKILL") this.unexpected.push(`${machine} ended by itself (${signal ?? code}): ${errors}`);
     }
   }
 }

@@ -17,10 +17,12 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   const { pool, statements, graphile, places } = open;
   const { workflows, concurrency, limits, interval, lease, onError } = member;
   const crons = parseCrons(open, member);
-  const locks: string[] = [];
+  const locks = new Set<string>();
+  /** The turns that this worker has, or may have. */
+  const held = new Set<{ run: number; turn: number }>();
   let stopping = false;
   const renew = async (): Promise<void> => {
-    const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, locks];
+    const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, [...locks]];
     await open.ask(statements.renew, cells);
   };
   const unreadable = new Set<unknown>();
@@ -46,12 +48,17 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   await renew();
 
   const drive: Task = async (payload) => {
-    const { run, turn } = payload as { run: number; turn: number };
-    const [held] = await open.ask(statements.begin, [run, turn, id]);
-    // It has been handed out again since, or has come to its end.
-    if (held === undefined) return;
-    const handed = await member.drive({ id: held.id as string, takeovers: Number(held.takeovers) });
-    if (handed !== "over") await open.ask(statements.back, [run, turn, id, handed.again]);
+    const its = payload as { run: number; turn: number };
+    held.add(its);
+    try {
+      const [begun] = await open.ask(statements.begin, [its.run, its.turn, id]);
+      // It has been handed out again since, or has come to its end.
+      if (begun === undefined) return;
+      const handed = await member.drive({ id: begun.id as string, takeovers: Number(begun.takeovers) });
+      if (handed !== "over") await open.ask(statements.back, [its.run, its.turn, id, handed.again]);
+    } finally {
+      held.delete(its);
+    }
     look();
   };
   const errands: Record<string, Task> = {
@@ -70,23 +77,41 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   ): Promise<Pick<Runner, "stop">> => {
     const begin = async (stopping: () => void): Promise<Runner> => {
       const events = new EventEmitter();
-      events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => locks.push(workerPool.id));
+      /** By which it locks its jobs. */
+      const names: string[] = [];
+      events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => {
+        names.push(workerPool.id);
+        locks.add(workerPool.id);
+      });
       events.on("pool:gracefulShutdown", stopping);
       // What a task throws is tried again by graphile-worker, ever later.
       events.on("job:error", ({ error }: { error: unknown }) => onError(error, undefined));
       const runner = await graphile.run({
         ...{ pgPool: pool, schema: places.jobs, concurrency: most, pollInterval: interval, noHandleSignals: true },
         ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
+        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       });
-      // So that it is known by what name it locks its jobs.
-      await renew();
+      // What it has not been able to unlock is nobody's then.
+      void runner.promise
+        .catch(() => {})
+        .then(() => {
+          for (const name of names) locks.delete(name);
+        });
+      // So that it is known by what names it locks its jobs.
+      await renew().catch((error) => onError(error, undefined));
       return runner;
     };
     return lastingRunner(begin, lease / 3, (error) => onError(open.failure(error), undefined));
   };
   // Apart from each other, so that errands are run while all hands are full.
   const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
-  const runners = [await start(tasks, concurrency, []), await start(errands, 2, crons)];
+  const runners = [await start(tasks, concurrency, [])];
+  try {
+    runners.push(await start(errands, 2, crons));
+  } catch (error) {
+    await Promise.allSettled(runners.map((runner) => runner.stop()));
+    throw error;
+  }
 
   const listener =
     open.listening &&
@@ -97,7 +122,12 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       hear: look,
       catchUp: async () => look(),
     });
-  const inspect = coalesced(() => lookAfter(open, id, member));
+  const inspect = coalesced(async () => {
+    // What it could not give back, or was given without being told, since the database was out of reach.
+    const turns = [...held];
+    await open.ask(statements.free, [id, turns.map(({ run }) => run), turns.map(({ turn }) => turn)]);
+    await lookAfter(open, id, member);
+  });
   const timers = [
     setInterval(look, interval),
     setInterval(() => void renew().catch((error) => onError(error, undefined)), lease / 3),
