@@ -402,9 +402,15 @@ export class Stepmark<Session = unknown> {
     return deleted;
   }
 
-  /** Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. */
+  /**
+   * Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. A run that
+   * another process drives is ended there: that is asked for in the store, and holds even if this process or that one dies.
+   *
+   * @returns when the run has ended: another process may take as long to notice as a third of the `lease`
+   * @throws RunNotFoundError, StoreError; ShutdownError if this app is shut down before that
+   */
   async cancel(id: string): Promise<void> {
-    await this.driver.cancel(id);
+    await this.driver.cancellation.cancel(id);
   }
 
   /**
@@ -425,6 +431,7 @@ export class Stepmark<Session = unknown> {
         const active = this.driver.activeRun(id);
         return active ? active.execution.readInbox() : this.driver.drive(id, {});
       },
+      attend: () => this.driver.ownership.readNews(),
       interruptions: () => this.driver.interruptions,
       onError,
     });

@@ -1,6 +1,7 @@
 /** One process's part in the work: it takes jobs, keeps its lease, and looks after what others have left. */
 import { EventEmitter } from "node:events";
 import { clearInterval, setInterval } from "node:timers";
+import { setTimeout } from "node:timers/promises";
 import { InvalidArgumentError } from "../../errors.js";
 import { shown } from "../../journal/careful.js";
 import { PostgresListener } from "../../stores/postgres-listener.js";
@@ -12,6 +13,13 @@ import { lastingRunner } from "./lasting-runner.js";
 import type { Open } from "./queue.js";
 import { cronTask, taskOf, wakeTask } from "./schema.js";
 
+/** A run that is handed out, as a job says it. */
+interface Turn {
+  /** Its number. */
+  run: number;
+  turn: number;
+}
+
 /** @param id the worker's own, unlike any other */
 export async function join(open: Open, id: string, member: Member): Promise<Membership> {
   const { pool, statements, graphile, places } = open;
@@ -19,7 +27,7 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   const crons = parseCrons(open, member);
   const locks = new Set<string>();
   /** The turns that this worker has, or may have. */
-  const held = new Set<{ run: number; turn: number }>();
+  const held = new Set<Turn>();
   let stopping = false;
   const renew = async (): Promise<void> => {
     const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, [...locks]];
@@ -47,8 +55,13 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   }
   await renew();
 
-  const drive: Task = async (payload) => {
-    const its = payload as { run: number; turn: number };
+  const underWay = new Set<Promise<void>>();
+  const drive: Task = (payload) => {
+    const driven = takeTurn(payload as Turn).finally(() => underWay.delete(driven));
+    underWay.add(driven);
+    return driven;
+  };
+  const takeTurn = async (its: Turn): Promise<void> => {
     held.add(its);
     try {
       const [begun] = await open.ask(statements.begin, [its.run, its.turn, id]);
@@ -109,7 +122,8 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   try {
     runners.push(await start(errands, 2, crons));
   } catch (error) {
-    await Promise.allSettled(runners.map((runner) => runner.stop()));
+    // Not waited for: see `stopped`.
+    for (const runner of runners) runner.stop().catch(() => {});
     throw error;
   }
 
@@ -142,13 +156,32 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       await renew().catch((error) => onError(error, undefined));
       for (const timer of timers) clearInterval(timer);
       await listener?.stop();
-      const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
+      await stopped(runners, underWay).catch((error) => onError(error, undefined));
       await Promise.allSettled([admit.rest(), inspect.rest()]);
       await open.ask(statements.leave, [id]);
-      for (const each of stopped) if (each.status === "rejected") onError(each.reason, undefined);
     },
   };
 }
+
+/**
+ * Resolves when runners have stopped, and what they drive has come to its end. One that has lost the database meanwhile may never
+ * say that it has stopped: it has nothing to do any more, and is left.
+ */
+async function stopped(
+  runners: ReadonlyArray<Pick<Runner, "stop">>,
+  underWay: ReadonlySet<Promise<void>>,
+): Promise<void> {
+  const over = new AbortController();
+  const silent = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.allSettled(underWay);
+    await setTimeout(longestStop, undefined, { signal: over.signal }).catch(() => {});
+  };
+  const all = Promise.all(runners.map((runner) => runner.stop()));
+  await Promise.race([all, silent()]).finally(() => over.abort());
+}
+
+/** Milliseconds. */
+const longestStop = 5_000;
 
 /** @throws InvalidArgumentError */
 function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
