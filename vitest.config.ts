@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     // They need a server: `npm run test:postgres`.
-    exclude: ["test/{postgres,work}/**"],
+    exclude: ["test/{postgres,work}/**", "test/storm/storm.test.ts"],
     testTimeout: 20_000,
     expect: { poll: { timeout: 15_000 } },
     reporters: ["default", here("./test/support/closing-line.ts")],

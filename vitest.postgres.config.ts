@@ -35,6 +35,7 @@ export default {
     ...base.test,
     include: [
       "test/{postgres,work}/**/*.test.ts",
+      "test/storm/storm.test.ts",
       "test/{scenarios,cases,rules,people,killstorm}/*.test.ts",
       "test/events/elsewhere.test.ts",
       "test/adversarial/lifecycle.test.ts",

@@ -8,10 +8,10 @@ import { counted, visible } from "../words.js";
 export const cancel = command({
   usage: ["cancel RUN..."],
   about: `Ends runs for good, and with them their child runs; a run that was cancelled cannot be resumed. One that a living process
-drives is left to it: that process can cancel it, or is to be ended first.`,
+drives is ended there: the command waits until that process has noticed, as long as 10 seconds by default.`,
   arguments: { RUN: "ids of runs" },
   options: { ...storeOption },
-  ends: "Ends with 1 if a run had completed or failed before, 6 if another process drives one.",
+  ends: "Ends with 1 if a run had completed or failed before.",
   async run({ values, positionals }, { print, warn }) {
     if (positionals.length === 0) throw new UsageError("a run has to be named");
     return using(existingStore(values.store), async (store) => {

@@ -17,6 +17,7 @@ import { isA } from "../journal/careful.js";
 import { checkJournal } from "../journal/check-journal.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
+import { isCancelRequest } from "../run/cancel-request.js";
 import { type Ending, wakeOf } from "../run/ending.js";
 import { Execution } from "../run/execution.js";
 import { encodeError } from "../run/outcome.js";
@@ -25,13 +26,14 @@ import { KEY_SCHEME } from "../scope/key.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ActiveRun } from "./active-run.js";
+import { Cancellation } from "./cancellation.js";
 import { ChildRuns } from "./children.js";
 import { decoded } from "./decoded.js";
 import { DormantRuns } from "./dormant-runs.js";
 import type { EventFeed } from "./event-stream.js";
 import { Ownership } from "./ownership.js";
 import { Run, type RunSource } from "./run.js";
-import { type RunInfo, runInfo } from "./run-info.js";
+import type { RunInfo } from "./run-info.js";
 import { StoredRun } from "./stored-run.js";
 import { Watch } from "./watch.js";
 
@@ -81,6 +83,7 @@ export class Driver {
   private readonly driven = new Map<string, Promise<Run<unknown>>>();
   private readonly dormant: DormantRuns;
   private readonly children: ChildRuns;
+  readonly cancellation: Cancellation;
   private readonly watch: Watch;
   private readonly stopListening: () => void;
   private over = false;
@@ -88,7 +91,17 @@ export class Driver {
   constructor(private readonly options: DriverOptions) {
     const { store, clock, codec } = options;
     this.watch = new Watch(store);
-    this.ownership = new Ownership(store, clock, options.limits.lease, this.active);
+    this.ownership = new Ownership(store, clock, options.limits.lease, this.active, (id) => this.news(id));
+    this.cancellation = new Cancellation({
+      ...{ store, codec, clock, ownership: this.ownership, watch: this.watch },
+      patience: options.limits.lease / 3,
+      read: (id) => this.read(id),
+      here: async (id) => {
+        await this.driven.get(id)?.catch(() => {});
+        return this.active.get(id);
+      },
+      over: (id) => this.dormant.remove(id),
+    });
     this.children = new ChildRuns({
       store,
       codec,
@@ -193,8 +206,8 @@ export class Driver {
 
   private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
     const before = await this.read(id);
-    if (await this.isLeftOver(before)) {
-      await this.cancelStored(id);
+    if (await this.cancellation.isDue(before)) {
+      await this.cancellation.cancelStored(id);
       return new Run<O>(id, this.stored(id));
     }
     // What this app cannot go on with is refused before anything is written, be it a claim.
@@ -252,8 +265,11 @@ export class Driver {
         ? entries.filter(({ state }) => state === "failed").map(({ key }) => key)
         : (run.culprits ?? []);
     if (run.status !== "running") {
+      // Whoever asked for a cancellation has seen that the run had failed before.
+      const moot = run.status === "failed" ? (await store.inbox(id)).filter(isCancelRequest) : [];
       await store.append(id, run.fence, [], {
         status: "running",
+        refuse: moot.map(({ number }) => number),
         output: null,
         error: null,
         culprits: null,
@@ -307,6 +323,8 @@ export class Driver {
       },
       hold: { isSure: () => this.ownership.isSure(id), makeSure: () => this.ownership.makeSure() },
       onEntry: (entry) => active.onEntry(entry),
+      // If the store fails, the run is left, and whoever takes it up finds the request.
+      onCancelRequest: () => void this.cancellation.cancel(id).catch(() => {}),
       onChange: () => {
         active.onChange();
         this.wakeParent(run);
@@ -334,33 +352,6 @@ export class Driver {
     this.dormant.remove(id);
     execution.begin(workflow.body as (input: unknown) => unknown, input);
     return new Run<O>(id, active);
-  }
-
-  /** See `Stepmark.cancel`. */
-  async cancel(id: string): Promise<void> {
-    // What is being claimed has to be owned before it can be ended.
-    await this.driven.get(id)?.catch(() => {});
-    const active = this.active.get(id);
-    if (active) await active.execution.cancel();
-    else await this.cancelStored(id);
-    const { store, codec } = this.options;
-    for (const { id: child, status } of runInfo(await this.read(id), await store.entries(id), codec).children)
-      if (status === "open") await this.cancel(child);
-  }
-
-  private async cancelStored(id: string): Promise<void> {
-    const { store, clock } = this.options;
-    const run = await this.read(id);
-    if (run.status === "completed" || run.status === "failed" || run.status === "cancelled") return;
-    const { fence, parent } = await this.ownership.claim(id);
-    await store.append(id, fence, [], { status: "cancelled", ...wakeOf(parent, clock.now()), release: true });
-    this.dormant.remove(id);
-  }
-
-  /** Whether a run was to be cancelled with its parent by a process that died before it came to it. */
-  private async isLeftOver({ status, parent }: RunRecord): Promise<boolean> {
-    if (parent === undefined || (status !== "running" && status !== "waiting")) return false;
-    return (await this.options.store.read(parent.id))?.status === "cancelled";
   }
 
   /** The run waits, and has for long: what is needed of it later is in its journal. */

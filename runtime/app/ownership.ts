@@ -24,12 +24,14 @@ export class Ownership {
   /**
    * @param leaseTime how long an owner on another machine counts as alive without renewing, in milliseconds
    * @param active the runs that the app drives
+   * @param news there is a message for one of them
    */
   constructor(
     private readonly store: Store,
     private readonly clock: Clock,
     private readonly leaseTime: number,
     private readonly active: ReadonlyMap<string, ActiveRun>,
+    private readonly news: (id: string) => Promise<void>,
   ) {}
 
   /** Whether the app may take a run: nobody has it, or its owner is dead. */
@@ -98,8 +100,20 @@ export class Ownership {
       this.makeSure().catch(() => {});
       void this.giveUpLeft();
       void this.noticeTakeovers();
+      // Whoever has sent a message may have had no way to tell this process.
+      this.readNews().catch(() => {});
       for (const id of this.sure.keys()) if (!this.active.has(id)) this.sure.delete(id);
     }, this.leaseTime / 3).unref();
+  }
+
+  /**
+   * Reads what has come for the runs that the app drives.
+   *
+   * @throws StoreError
+   */
+  async readNews(): Promise<void> {
+    if (this.active.size === 0) return;
+    for (const id of await this.store.messaged([...this.active.keys()])) await this.news(id);
   }
 
   /** The app has left a run that it may still own. */

@@ -36,13 +36,14 @@ import { Run } from "./run.js";
 import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
 import { wakeRuns } from "./wake.js";
 
-export interface StepmarkOptions {
+/** @typeParam Session what the queue takes for a transaction of yours: see `enqueue` */
+export interface StepmarkOptions<Session = unknown> {
   /** Where runs are kept; default: a SQLite file at `./.stepmark/runs.db`. */
   store?: Store;
   /** Where bodies run that it takes, see `docs/executors.md`: `restateExecutor()` of `stepmark/restate`. */
   executor?: Executor;
   /** Hands runs out to workers, see `docs/workers.md`: `graphileQueue()` of `stepmark/graphile`. */
-  queue?: Queue;
+  queue?: Queue<Session>;
   /** The workflows that this app can start and resume. */
   workflows?: readonly AnyWorkflow[];
   clock?: Clock;
@@ -79,7 +80,7 @@ export interface StartOptions {
   id?: string;
 }
 
-export interface EnqueueOptions extends StartOptions, OrderOptions {}
+export interface EnqueueOptions<Session = unknown> extends StartOptions, OrderOptions<Session> {}
 
 export interface ResumeOptions {
   /** `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. */
@@ -110,8 +111,10 @@ function warn(error: unknown): void {
   process.emitWarning(isA(error, Error) ? error : String(error));
 }
 
-export class Stepmark {
+export class Stepmark<Session = unknown> {
   private readonly store: Store;
+  /** A store whose large values are kept where this app keeps them. */
+  private readonly withBlobs: (store: Store) => Store;
   private readonly ownsStore: boolean;
   private readonly clock: Clock;
   private readonly codec: Codec;
@@ -120,7 +123,7 @@ export class Stepmark {
   private readonly telemetry: Telemetry | undefined;
   private readonly driver: Driver;
   private readonly answers: Answers;
-  private readonly queue: Queue | undefined;
+  private readonly queue: Queue<Session> | undefined;
   private readonly workflows: readonly AnyWorkflow[];
   /** In milliseconds. */
   private readonly lease: number;
@@ -135,7 +138,7 @@ export class Stepmark {
    */
   readonly fetch: (request: Request) => Promise<Response>;
 
-  constructor(options: StepmarkOptions = {}) {
+  constructor(options: StepmarkOptions<Session> = {}) {
     const { store, workflows = [], clock = systemClock, codec = makeCodec() } = options;
     this.fetch = this.fetchOf(workflows, options.http ?? {});
     const limits = {
@@ -145,7 +148,8 @@ export class Stepmark {
       idle: milliseconds(options.idle ?? 300_000, "`idle`"),
       lease: milliseconds(options.lease ?? 30_000, "`lease`"),
     };
-    this.store = storeWithBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")), options.blobs);
+    this.withBlobs = (inner) => storeWithBlobs(inner, options.blobs);
+    this.store = this.withBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")));
     this.ownsStore = store === undefined;
     this.clock = clock === systemClock ? clock : isolated(clock);
     this.codec = isolated(codec);
@@ -189,13 +193,13 @@ export class Stepmark {
    * @returns once the run is queued: `result()` and `events()` follow it, wherever it is driven
    * @throws InvalidArgumentError without a `queue`; RunExistsError, SerialisationError for the input, StoreError
    */
-  async enqueue<I, O>(workflow: Workflow<I, O>, input: I, options?: EnqueueOptions): Promise<Run<O>>;
-  async enqueue<O>(workflow: Workflow<void, O>, input?: undefined, options?: EnqueueOptions): Promise<Run<O>>;
-  async enqueue(workflow: AnyWorkflow, input?: unknown, options: EnqueueOptions = {}): Promise<Run<never>> {
+  async enqueue<I, O>(workflow: Workflow<I, O>, input: I, options?: EnqueueOptions<Session>): Promise<Run<O>>;
+  async enqueue<O>(workflow: Workflow<void, O>, input?: undefined, options?: EnqueueOptions<Session>): Promise<Run<O>>;
+  async enqueue(workflow: AnyWorkflow, input?: unknown, options: EnqueueOptions<Session> = {}): Promise<Run<never>> {
     const { id = randomUUID(), ...rest } = options;
     const order = orderOf(rest, this.clock.now());
     const queue = this.queueUp("enqueue");
-    await queue.put(id, order, (store) => this.createRun(workflow, input, { id }, store));
+    await queue.put(id, order, (store) => this.createRun(workflow, input, { id }, this.withBlobs(store)));
     return this.found(id);
   }
 
@@ -211,7 +215,8 @@ export class Stepmark {
     const { workflows, driver, codec, lease } = this;
     const place = {
       ...{ queue: this.queueUp("work"), driver, codec, workflows, lease },
-      enqueue: (workflow: AnyWorkflow, input: unknown, order: EnqueueOptions) => this.enqueue(workflow, input, order),
+      enqueue: (workflow: AnyWorkflow, input: unknown, order: EnqueueOptions<Session>) =>
+        this.enqueue(workflow, input, order),
     };
     const worker = await startWorker(place, { ...options, onError: options.onError ?? warn });
     const registered: Worker = {
@@ -221,7 +226,7 @@ export class Stepmark {
     return registered;
   }
 
-  private queueUp(method: string): Queue {
+  private queueUp(method: string): Queue<Session> {
     if (this.queue !== undefined) return this.queue;
     throw new InvalidArgumentError(
       `\`${method}\` needs a queue, and this Stepmark was given none`,
@@ -397,9 +402,15 @@ export class Stepmark {
     return deleted;
   }
 
-  /** Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. */
+  /**
+   * Ends a run for good, and with it its child runs; bodies in flight are told and their outcomes are not recorded. A run that
+   * another process drives is ended there: that is asked for in the store, and holds even if this process or that one dies.
+   *
+   * @returns when the run has ended: another process may take as long to notice as a third of the `lease`
+   * @throws RunNotFoundError, StoreError; ShutdownError if this app is shut down before that
+   */
   async cancel(id: string): Promise<void> {
-    await this.driver.cancel(id);
+    await this.driver.cancellation.cancel(id);
   }
 
   /**
@@ -420,6 +431,7 @@ export class Stepmark {
         const active = this.driver.activeRun(id);
         return active ? active.execution.readInbox() : this.driver.drive(id, {});
       },
+      attend: () => this.driver.ownership.readNews(),
       interruptions: () => this.driver.interruptions,
       onError,
     });

@@ -15,6 +15,8 @@ export interface WakeOptions {
   canTake(run: RunRecord): boolean;
   /** Takes the run up, or lets the process that has it in memory look into its inbox. */
   wake(run: RunRecord): Promise<unknown>;
+  /** Lets the runs that the app drives look into their inboxes. */
+  attend(): Promise<void>;
   /** How often a failing store has interrupted a run that was taken up. */
   interruptions(): number;
   onError(error: unknown, runId: string | undefined): void;
@@ -39,7 +41,8 @@ export async function wakeRuns(options: WakeOptions): Promise<void> {
 }
 
 async function look(options: WakeOptions, known: Map<string, string>): Promise<void> {
-  const { store, now, canTake, wake, signal, onError } = options;
+  const { store, now, canTake, wake, attend, signal, onError } = options;
+  await attend();
   const left = (await store.list({ status: "running" })).filter(canTake);
   const ready = (await store.ready(now())).filter(canTake);
   for (const run of [...left, ...ready]) {

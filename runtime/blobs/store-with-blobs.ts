@@ -129,6 +129,10 @@ class StoreWithBlobs implements Store {
     }));
   }
 
+  messaged(ids: readonly string[]): Promise<string[]> {
+    return this.#store.messaged(ids);
+  }
+
   onPost(listener: (id: string) => void): () => void {
     return this.#store.onPost(listener);
   }

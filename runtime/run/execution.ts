@@ -22,6 +22,7 @@ import { state } from "../scope/process-state.js";
 import type { ParentCall, RunChange, Store } from "../stores/store.js";
 import type { RunTrace } from "../telemetry/telemetry.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
+import { isCancelRequest } from "./cancel-request.js";
 import { type ChangeRequest, Changes } from "./changes.js";
 import { callerOf, changedPlaces } from "./closure-order.js";
 import { EditedCode } from "./edited-code.js";
@@ -116,6 +117,8 @@ export interface ExecutionOptions {
   trace?: RunTrace | undefined;
   /** Called with each durable entry, in journal order. */
   onEntry(entry: Entry): void;
+  /** Called when another process has asked for the run's cancellation. */
+  onCancelRequest?(): void;
   /** Called whenever `phase`, `waiting` or `stalled` changed. */
   onChange(): void;
 }
@@ -403,16 +406,17 @@ export class Execution implements RunScope {
   }
 
   /**
-   * Takes answers out of the run's inbox for the waits that are open.
+   * Takes answers out of the run's inbox for the waits that are open, and looks whether the run is to be cancelled.
    *
    * @param key of a wait whose outcome may be there without a message
    */
   async readInbox(key?: string): Promise<void> {
-    if (!this.open || this.waits.open.size === 0) return;
+    if (!this.open) return;
     this.reading++;
     try {
       const outcome = key === undefined ? undefined : await this.waits.open.get(key)?.look?.();
       const messages = await this.options.store.inbox(this.id);
+      if (messages.some(isCancelRequest)) return this.options.onCancelRequest?.();
       // The inbox was read across a pause of this code: only now is it certain which waits are open.
       await takeMessages(this, messages);
       if (key !== undefined && outcome !== undefined) takeOutcome(this, key, outcome);

@@ -181,6 +181,10 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         .map(({ number, target, value, at }) => ({ number, target, value, at }));
     },
 
+    async messaged(ids: readonly string[]): Promise<string[]> {
+      return ids.filter((id) => runs.get(id)?.inbox.some(({ used }) => !used));
+    },
+
     onPost(listener: (id: string) => void): () => void {
       // A wrapper each time: one function given twice listens twice, and stops once.
       const own = (id: string): void => listener(id);

@@ -404,6 +404,9 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox
       WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND used = 0 ORDER BY number`,
+    messaged: `
+      SELECT id FROM ${s}.runs
+      WHERE id = ANY ($1::text[]) AND EXISTS (SELECT FROM ${s}.inbox WHERE run = runs.number AND used = 0)`,
     withMessages: `SELECT id FROM ${s}.runs WHERE number IN (SELECT run FROM ${s}.inbox WHERE used = 0) ORDER BY number`,
     delete: `
       DELETE FROM ${s}.runs

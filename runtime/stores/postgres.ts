@@ -250,6 +250,11 @@ class Postgres implements Store {
     );
   }
 
+  async messaged(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    return (await this.#ask(undefined, this.#statements.messaged, [ids])).map(({ id }) => id as string);
+  }
+
   onPost(listener: (id: string) => void): () => void {
     // A wrapper each time: one function given twice listens twice, and stops once.
     const own = (id: string): void => listener(id);

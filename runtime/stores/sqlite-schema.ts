@@ -200,6 +200,9 @@ export function prepareStatements(connection: Connection) {
       `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
        WHERE id = ? AND used = 0 ORDER BY inbox.number`,
     ),
+    messaged: connection.prepare(
+      `SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND number IN (SELECT run FROM inbox WHERE used = 0)`,
+    ),
     deletable: connection.prepare(
       "SELECT number FROM runs WHERE id = ? AND (? IS NULL OR (updated_at = ? AND owner IS NULL))",
     ),

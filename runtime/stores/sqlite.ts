@@ -226,6 +226,12 @@ class Sqlite implements Store {
     );
   }
 
+  async messaged(ids: readonly string[]): Promise<string[]> {
+    return this.#use(undefined, ({ statements }) =>
+      (statements.messaged.all(JSON.stringify(ids)) as Array<{ id: string }>).map(({ id }) => id),
+    );
+  }
+
   onPost(listener: (id: string) => void): () => void {
     // A wrapper each time: one function given twice listens twice, and stops once.
     const own = (id: string): void => listener(id);

@@ -2,20 +2,19 @@
 import { type Duration, milliseconds } from "../calls/duration.js";
 import { InvalidArgumentError } from "../errors.js";
 import { isA, shown } from "../journal/careful.js";
-import type { PostgresSession } from "../stores/postgres-driver.js";
 import type { Order } from "./queue.js";
 
-export interface OrderOptions {
+export interface OrderOptions<Session = unknown> {
   /** Higher goes first; a whole number from -1000 to 1000 (default 0). */
   priority?: number;
   /** Not before: a moment, or so long from now. */
   runAt?: Date | Duration;
-  /** A connection of `pg` on which you have begun a transaction: the run is there, and queued, when you commit it. */
-  session?: PostgresSession;
+  /** What your own transaction goes by, as the queue takes it: the run is there, and queued, when you commit that. */
+  session?: Session;
 }
 
 /** @throws InvalidArgumentError */
-export function orderOf({ priority = 0, runAt, session }: OrderOptions, now: number): Order {
+export function orderOf<Session>({ priority = 0, runAt, session }: OrderOptions<Session>, now: number): Order<Session> {
   if (!Number.isInteger(priority) || Math.abs(priority) > 1_000) {
     throw new InvalidArgumentError(
       `\`priority\` must be a whole number from -1000 to 1000, not ${shown(priority)}`,

@@ -2,13 +2,13 @@
  * The one interface between an app and the queue that hands its runs out to workers. A queue decides which run is driven when,
  * and by which process; it decides nothing about who may write: that is the store's fence.
  */
-import type { PostgresSession } from "../stores/postgres-driver.js";
-import type { Owner, RunRecord, Store } from "../stores/store.js";
+import type { Owner, Store } from "../stores/store.js";
 import type { Limit } from "./limits.js";
 
-export interface Queue {
+/** @typeParam Session what a transaction goes by that its user has begun: the queue's own matter */
+export interface Queue<Session = unknown> {
   /** Makes a run, by `create`, and queues it, both in one transaction; a run that is queued already stays as it is. */
-  put<T>(id: string, order: Order, create: (store: Store) => Promise<T>): Promise<T>;
+  put<T>(id: string, order: Order<Session>, create: (store: Store) => Promise<T>): Promise<T>;
   /** Takes part in the work, until it is stopped. */
   join(member: Member): Promise<Membership>;
   /** Ends the connections that the queue has made. */
@@ -16,15 +16,15 @@ export interface Queue {
 }
 
 /** When a run's turn comes. */
-export interface Order {
+export interface Order<Session = unknown> {
   /** Higher goes first. */
   priority: number;
   /** Not before, in milliseconds since the epoch. */
   runAt?: number | undefined;
   /** Whether a run that has failed is to be taken up again. */
   again?: boolean | undefined;
-  /** The connection whose transaction this is to be a part of. */
-  session?: PostgresSession | undefined;
+  /** The transaction that this is to be a part of. */
+  session?: Session | undefined;
 }
 
 /** A process that works. */
@@ -40,8 +40,12 @@ export interface Member {
   interval: number;
   /** How long it counts as alive without renewing, on another machine, in milliseconds: as long as an owner of runs. */
   lease: number;
-  /** The key that a run's limits go by. */
-  keyOf(run: RunRecord): string;
+  /**
+   * The key that a run's limits go by. Where it cannot be told the run goes with all others that have none: it is empty.
+   *
+   * @throws StoreError, BlobError if the input cannot be had now
+   */
+  keyOf(id: string): Promise<string>;
   /** Goes on with a run until it waits or has ended, or cannot go on here. Must not throw. */
   drive(turn: Turn): Promise<Handed>;
   /** The moment `at` (milliseconds since the epoch) of a cron has come. */

@@ -135,7 +135,15 @@ function workOf(place: WorkPlace, options: WorkOptions & Pick<Work, "onError">):
     workflows: known.map(({ workflowName }) => workflowName),
     limits: readLimits(limits, known),
     crons: [...crons.values()].map(({ times }) => times),
-    keyOf: ({ id, workflow, input }) => limits[workflow]!.perKey!.key(decoded(codec, input, { runId: id })),
+    keyOf: async (id) => {
+      const { workflow, input } = await driver.read(id);
+      try {
+        return limits[workflow]!.perKey!.key(decoded(codec, input, { runId: id }));
+      } catch (error) {
+        onError(error, id);
+        return "";
+      }
+    },
     tick: async (name, at) => {
       const { cron } = crons.get(name)!;
       await enqueue(cron.workflow, inputAt(cron, at), { id: runIdAt(name, at), priority: cron.priority });

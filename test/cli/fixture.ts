@@ -69,7 +69,7 @@ const main = `import { Stepmark } from "stepmark";
 import * as flows from "./flows.js";
 const [name, id, input] = process.argv.slice(2);
 const { codec, Point, ...workflows } = flows;
-const app = new Stepmark({ workflows: Object.values(workflows), codec });
+const app = new Stepmark({ workflows: Object.values(workflows), codec, lease: "3s" });
 const run = await app.start(flows[name], input && JSON.parse(input), { id });
 console.log((await run.settled()).status);
 await app.shutdown();

@@ -66,7 +66,7 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
         over();
       }
     };
-  const { create, restore, read, list, ready, entries, claim, renew, post, inbox } = store;
+  const { create, restore, read, list, ready, entries, claim, renew, post, inbox, messaged } = store;
   return {
     create: call(create),
     restore: call(restore),
@@ -79,6 +79,7 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
     append: call(store.append),
     post: call(post),
     inbox: call(inbox),
+    messaged: call(messaged),
     onPost: (listener) => store.onPost(listener),
     delete: call(store.delete),
     close: () => store.close(),

@@ -90,6 +90,7 @@ export class SimulatedStore {
       inbox: this.late(async (id) =>
         (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).numbers.has(number)),
       ),
+      messaged: this.late((ids) => memory.messaged(ids)),
       onPost: (listener) => memory.onPost(listener),
       delete: this.late((id) => memory.delete(id)),
       close: async () => {},

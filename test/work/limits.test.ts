@@ -1,5 +1,8 @@
 /** Limits, crons and ownership over several workers. */
-import type { Stepmark, WorkOptions } from "stepmark";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BlobError, blobDirectory, type Stepmark, type WorkOptions } from "stepmark";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { removeSchemas } from "../postgres/database.js";
 import { ask, fulfil, held, type Order, pair } from "./flow.js";
@@ -14,6 +17,11 @@ beforeEach(async () => {
 });
 
 afterEach(() => setting.end());
+
+/** For blobs. */
+const folder = mkdtempSync(join(tmpdir(), "stepmark-blobs-"));
+
+afterAll(() => rmSync(folder, { recursive: true }));
 afterAll(removeSchemas);
 
 const quick: WorkOptions = { interval: 50 };
@@ -58,6 +66,38 @@ describe("concurrency", () => {
     await Promise.all(runs.map((run) => run.result()));
     expect(await most(() => true)).toBe(3);
     for (const key of "abcde") expect(await most((name) => name.startsWith(key)), key).toBe(1);
+  });
+
+  it("for each key holds for runs whose inputs are kept outside the database", async () => {
+    const blobs = { place: blobDirectory(folder), above: 0 };
+    const keeping = setting.app({ blobs });
+    const limits = { fulfil: { perKey: { key: customer, concurrency: 1 } } };
+    const orders = ["a1", "b1", "a2", "b2"].map((name) => ({ customer: name[0]!, name }));
+    for (const order of orders) await keeping.enqueue(fulfil, order, { id: order.name });
+    expect(await setting.query("SELECT id FROM s.runs WHERE input LIKE '%customer%'")).toEqual([]);
+    await keeping.work({ ...quick, limits });
+    await expect.poll(begun).toHaveLength(2);
+    await (await keeping.enqueue(pair, "other")).result();
+    expect((await begun()).sort()).toEqual(["a1", "b1"]);
+    await setting.world.open("a1", "b1", "a2", "b2");
+    await setting.noted("a2 ends", "b2 ends");
+    for (const key of "ab") expect(await most((name) => name.startsWith(key)), key).toBe(1);
+  });
+
+  it("for each key holds back a run whose input cannot be had, and says so once", async () => {
+    const blobs = { place: blobDirectory(folder), above: 0 };
+    const keeping = setting.app({ blobs });
+    const limits = { fulfil: { perKey: { key: customer, concurrency: 1 } } };
+    await keeping.enqueue(fulfil, { customer: "a", name: "a1" }, { id: "a1" });
+    const told: unknown[] = [];
+    const onError = (error: unknown, id: string | undefined) => void told.push([(error as BlobError).code, id]);
+    const worker = await app.work({ ...quick, limits, onError });
+    for (const name of ["one", "two"]) await (await app.enqueue(pair, name)).result();
+    expect([told, await begun()]).toEqual([[["BLOB", "a1"]], []]);
+    await worker.stop();
+    await keeping.work({ ...quick, limits });
+    await setting.noted("a1 begins");
+    await setting.world.open("a1");
   });
 
   it("of a run that waits is free for others, and it gets it back before those that have not begun", async () => {

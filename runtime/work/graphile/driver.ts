@@ -21,6 +21,8 @@ interface RunnerOptions {
   parsedCronItems: readonly unknown[];
   events: EventEmitter;
   logger: unknown;
+  /** Milliseconds for which ended jobs are gathered. Below 0, the default, graphile-worker lets the process die if one cannot be noted. */
+  preset: { worker: { completeJobBatchDelay: number; failJobBatchDelay: number } };
 }
 
 /** A schedule that starts jobs. */

@@ -1,11 +1,11 @@
 /** One process's part in the work: it takes jobs, keeps its lease, and looks after what others have left. */
 import { EventEmitter } from "node:events";
 import { clearInterval, setInterval } from "node:timers";
+import { setTimeout } from "node:timers/promises";
 import { InvalidArgumentError } from "../../errors.js";
 import { shown } from "../../journal/careful.js";
-import { ask } from "../../stores/postgres-driver.js";
 import { PostgresListener } from "../../stores/postgres-listener.js";
-import { runOf } from "../../stores/rows.js";
+import { type Row, runOf } from "../../stores/rows.js";
 import type { Owner } from "../../stores/store.js";
 import type { Member, Membership } from "../queue.js";
 import type { Runner, Task } from "./driver.js";
@@ -13,27 +13,37 @@ import { lastingRunner } from "./lasting-runner.js";
 import type { Open } from "./queue.js";
 import { cronTask, taskOf, wakeTask } from "./schema.js";
 
+/** A run that is handed out, as a job says it. */
+interface Turn {
+  /** Its number. */
+  run: number;
+  turn: number;
+}
+
 /** @param id the worker's own, unlike any other */
 export async function join(open: Open, id: string, member: Member): Promise<Membership> {
   const { pool, statements, graphile, places } = open;
   const { workflows, concurrency, limits, interval, lease, onError } = member;
   const crons = parseCrons(open, member);
-  const locks: string[] = [];
+  const locks = new Set<string>();
+  /** The turns that this worker has, or may have. */
+  const held = new Set<Turn>();
   let stopping = false;
   const renew = async (): Promise<void> => {
-    const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, locks];
-    await ask(pool, statements.renew, cells);
+    const cells = [id, JSON.stringify(member.owner), lease, stopping ? 0 : concurrency, workflows, [...locks]];
+    await open.ask(statements.renew, cells);
   };
+  const unreadable = new Set<unknown>();
   const admit = coalesced(async () => {
-    await tellKeys(open, member);
-    await ask(pool, statements.admit);
+    await tellKeys(open, member, unreadable);
+    await open.ask(statements.admit);
   });
   /** Hands out what there is to hand out; what fails is tried again soon. */
   const look = (): void => {
     if (!stopping) void admit().catch((error) => onError(error, undefined));
   };
 
-  await ask(pool, statements.unlimited, [workflows]);
+  await open.ask(statements.unlimited, [workflows]);
   for (const { workflow, concurrency: most, rate, perKey } of limits) {
     const ofKey = [
       perKey !== undefined,
@@ -41,22 +51,32 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       perKey?.rate?.limit ?? null,
       perKey?.rate?.per ?? null,
     ];
-    await ask(pool, statements.limits, [workflow, most ?? null, rate?.limit ?? null, rate?.per ?? null, ...ofKey]);
+    await open.ask(statements.limits, [workflow, most ?? null, rate?.limit ?? null, rate?.per ?? null, ...ofKey]);
   }
   await renew();
 
-  const drive: Task = async (payload) => {
-    const { run, turn } = payload as { run: number; turn: number };
-    const [held] = await ask(pool, statements.begin, [run, turn, id]);
-    // It has been handed out again since, or has come to its end.
-    if (held === undefined) return;
-    const handed = await member.drive({ id: held.id as string, takeovers: Number(held.takeovers) });
-    if (handed !== "over") await ask(pool, statements.back, [run, turn, id, handed.again]);
+  const underWay = new Set<Promise<void>>();
+  const drive: Task = (payload) => {
+    const driven = takeTurn(payload as Turn).finally(() => underWay.delete(driven));
+    underWay.add(driven);
+    return driven;
+  };
+  const takeTurn = async (its: Turn): Promise<void> => {
+    held.add(its);
+    try {
+      const [begun] = await open.ask(statements.begin, [its.run, its.turn, id]);
+      // It has been handed out again since, or has come to its end.
+      if (begun === undefined) return;
+      const handed = await member.drive({ id: begun.id as string, takeovers: Number(begun.takeovers) });
+      if (handed !== "over") await open.ask(statements.back, [its.run, its.turn, id, handed.again]);
+    } finally {
+      held.delete(its);
+    }
     look();
   };
   const errands: Record<string, Task> = {
     [wakeTask]: async (payload) => {
-      await ask(pool, statements.wake, [(payload as { run: number }).run]);
+      await open.ask(statements.wake, [(payload as { run: number }).run]);
     },
     [cronTask]: async (payload) => {
       const { cron, _cron } = payload as { cron: string; _cron: { ts: string } };
@@ -70,23 +90,42 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
   ): Promise<Pick<Runner, "stop">> => {
     const begin = async (stopping: () => void): Promise<Runner> => {
       const events = new EventEmitter();
-      events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => locks.push(workerPool.id));
+      /** By which it locks its jobs. */
+      const names: string[] = [];
+      events.on("pool:create", ({ workerPool }: { workerPool: { id: string } }) => {
+        names.push(workerPool.id);
+        locks.add(workerPool.id);
+      });
       events.on("pool:gracefulShutdown", stopping);
       // What a task throws is tried again by graphile-worker, ever later.
       events.on("job:error", ({ error }: { error: unknown }) => onError(error, undefined));
       const runner = await graphile.run({
         ...{ pgPool: pool, schema: places.jobs, concurrency: most, pollInterval: interval, noHandleSignals: true },
         ...{ taskList, parsedCronItems, events, logger: new graphile.Logger(() => () => {}) },
+        preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       });
-      // So that it is known by what name it locks its jobs.
-      await renew();
+      // What it has not been able to unlock is nobody's then.
+      void runner.promise
+        .catch(() => {})
+        .then(() => {
+          for (const name of names) locks.delete(name);
+        });
+      // So that it is known by what names it locks its jobs.
+      await renew().catch((error) => onError(error, undefined));
       return runner;
     };
-    return lastingRunner(begin, lease / 3, (error) => onError(error, undefined));
+    return lastingRunner(begin, lease / 3, (error) => onError(open.failure(error), undefined));
   };
   // Apart from each other, so that errands are run while all hands are full.
   const tasks = Object.fromEntries(workflows.map((workflow) => [taskOf(workflow), drive]));
-  const runners = [await start(tasks, concurrency, []), await start(errands, 2, crons)];
+  const runners = [await start(tasks, concurrency, [])];
+  try {
+    runners.push(await start(errands, 2, crons));
+  } catch (error) {
+    // Not waited for: see `stopped`.
+    for (const runner of runners) runner.stop().catch(() => {});
+    throw error;
+  }
 
   const listener =
     open.listening &&
@@ -97,7 +136,12 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       hear: look,
       catchUp: async () => look(),
     });
-  const inspect = coalesced(() => lookAfter(open, id, member));
+  const inspect = coalesced(async () => {
+    // What it could not give back, or was given without being told, since the database was out of reach.
+    const turns = [...held];
+    await open.ask(statements.free, [id, turns.map(({ run }) => run), turns.map(({ turn }) => turn)]);
+    await lookAfter(open, id, member);
+  });
   const timers = [
     setInterval(look, interval),
     setInterval(() => void renew().catch((error) => onError(error, undefined)), lease / 3),
@@ -112,13 +156,32 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       await renew().catch((error) => onError(error, undefined));
       for (const timer of timers) clearInterval(timer);
       await listener?.stop();
-      const stopped = await Promise.allSettled(runners.map((runner) => runner.stop()));
+      await stopped(runners, underWay).catch((error) => onError(error, undefined));
       await Promise.allSettled([admit.rest(), inspect.rest()]);
-      await ask(pool, statements.leave, [id]);
-      for (const each of stopped) if (each.status === "rejected") onError(each.reason, undefined);
+      await open.ask(statements.leave, [id]);
     },
   };
 }
+
+/**
+ * Resolves when runners have stopped, and what they drive has come to its end. One that has lost the database meanwhile may never
+ * say that it has stopped: it has nothing to do any more, and is left.
+ */
+async function stopped(
+  runners: ReadonlyArray<Pick<Runner, "stop">>,
+  underWay: ReadonlySet<Promise<void>>,
+): Promise<void> {
+  const over = new AbortController();
+  const silent = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.allSettled(underWay);
+    await setTimeout(longestStop, undefined, { signal: over.signal }).catch(() => {});
+  };
+  const all = Promise.all(runners.map((runner) => runner.stop()));
+  await Promise.race([all, silent()]).finally(() => over.abort());
+}
+
+/** Milliseconds. */
+const longestStop = 5_000;
 
 /** @throws InvalidArgumentError */
 function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
@@ -136,37 +199,40 @@ function parseCrons({ graphile }: Open, { crons }: Member): unknown[] {
   });
 }
 
-/** Tells the keys of runs whose limits go by one: an input can only be read where the workflow's code is. */
-async function tellKeys({ pool, statements }: Open, { limits, keyOf, onError }: Member): Promise<void> {
+/**
+ * Tells the keys of runs whose limits go by one: only the app knows them, which has the inputs and the workflows' code.
+ *
+ * @param unreadable gets the runs whose inputs cannot be had: they are told of once, and not handed out before that is mended
+ */
+async function tellKeys({ ask, statements }: Open, member: Member, unreadable: Set<unknown>): Promise<void> {
+  const { limits, keyOf, onError } = member;
   const workflows = limits.filter(({ perKey }) => perKey !== undefined).map(({ workflow }) => workflow);
   if (workflows.length === 0) return;
-  const rows = await ask(pool, statements.unkeyed, [workflows]);
-  if (rows.length === 0) return;
-  const keys = rows.map((row) => {
-    const run = runOf(row);
+  const told: Array<[run: unknown, key: string]> = [];
+  const tell = async ({ run, id }: Row): Promise<void> => {
     try {
-      return keyOf(run);
+      told.push([run, await keyOf(id as string)]);
     } catch (error) {
-      // It has none, and goes with all others that have none.
-      onError(error, run.id);
-      return "";
+      if (!unreadable.has(run)) onError(error, id as string);
+      unreadable.add(run);
     }
-  });
-  await ask(pool, statements.key, [rows.map(({ number }) => number), keys]);
+  };
+  await Promise.all((await ask(statements.unkeyed, [workflows])).map(tell));
+  if (told.length > 0) await ask(statements.key, [told.map(([run]) => run), told.map(([, key]) => key)]);
 }
 
 /** Takes over what dead workers had, and takes in runs that nobody has queued and nobody drives. */
 async function lookAfter(open: Open, id: string, { lease, isDead, isFree, workflows }: Member): Promise<void> {
-  const { pool, statements } = open;
-  for (const { id: other, owner, lease_until, left } of await ask(pool, statements.workers, [id])) {
+  const { statements } = open;
+  for (const { id: other, owner, lease_until, left } of await open.ask(statements.workers, [id])) {
     const now = Date.now();
     if (isDead(JSON.parse(owner as string) as Owner, now + Number(left)))
-      await ask(pool, statements.bury, [other, lease_until]);
+      await open.ask(statements.bury, [other, lease_until]);
   }
-  await ask(pool, statements.mend, [lease]);
-  for (const row of await ask(pool, statements.strays, [workflows, lease])) {
+  await open.ask(statements.mend, [lease]);
+  for (const row of await open.ask(statements.strays, [workflows, lease])) {
     const run = runOf(row);
-    if (await isFree(run.id)) await ask(pool, statements.put, [run.id, 0, null, false]);
+    if (await isFree(run.id)) await open.ask(statements.put, [run.id, 0, null, false]);
   }
 }
 

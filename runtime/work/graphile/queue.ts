@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { InvalidArgumentError, StepmarkError, StoreError } from "../../errors.js";
 import { isolated } from "../../scope/outside.js";
 import { postgresStore } from "../../stores/postgres.js";
-import { type Connections, connectionsTo } from "../../stores/postgres-connections.js";
+import { type ConnectionOptions, type Connections, connectionsTo } from "../../stores/postgres-connections.js";
 import {
   ask,
   type PostgresClient,
@@ -11,21 +11,20 @@ import {
   type PostgresQuery,
   type PostgresSession,
 } from "../../stores/postgres-driver.js";
-import { faultIn } from "../../stores/postgres-faults.js";
+import { cureOf, faultIn } from "../../stores/postgres-faults.js";
 import { schemaOf, transaction } from "../../stores/postgres-schema.js";
+import type { Row } from "../../stores/rows.js";
 import type { Store } from "../../stores/store.js";
 import type { Member, Membership, Order, Queue } from "../queue.js";
 import { type GraphilePackage, loadGraphile } from "./driver.js";
 import { join } from "./membership.js";
 import { type Places, placesOf, prepareQueue, statementsOf } from "./schema.js";
 
-export interface GraphileQueueOptions {
+export interface GraphileQueueOptions extends Pick<ConnectionOptions, "connections" | "timeout"> {
   /** The store's schema (default `stepmark`): the queue's own tables are made beside its tables. */
   schema?: string;
   /** The schema of graphile-worker's tables (default: the store's, followed by `_jobs`). */
   jobs?: string;
-  /** Most connections of the pool that the queue makes for an address (default 10), besides the one that listens. */
-  connections?: number;
 }
 
 /**
@@ -34,13 +33,20 @@ export interface GraphileQueueOptions {
  *
  * @throws InvalidArgumentError for schemas that cannot be named so
  */
-export function graphileQueue(where: string | PostgresPool, options: GraphileQueueOptions = {}): Queue {
+export function graphileQueue(
+  where: string | PostgresPool,
+  options: GraphileQueueOptions = {},
+): Queue<PostgresSession> {
   return new GraphileQueue(where, options);
 }
 
 /** What an open queue works with. */
 export interface Open {
   pool: PostgresPool;
+  /** One statement. @throws StoreError */
+  ask(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** A failure of the queue. */
+  failure(cause: unknown): StepmarkError;
   /** Undefined for a pool that does not tell how its connections are made: then workers look from time to time. */
   listening: Connections["listening"];
   graphile: GraphilePackage;
@@ -48,7 +54,7 @@ export interface Open {
   statements: ReturnType<typeof statementsOf>;
 }
 
-class GraphileQueue implements Queue {
+class GraphileQueue implements Queue<PostgresSession> {
   private readonly places: Places;
   private opening: Promise<Open> | undefined;
   private ownPool: PostgresPool | undefined;
@@ -64,17 +70,22 @@ class GraphileQueue implements Queue {
     this.places = placesOf(store, schemaOf(options.jobs ?? `${store.name}_jobs`).name);
   }
 
-  async put<T>(id: string, order: Order, create: (store: Store) => Promise<T>): Promise<T> {
+  async put<T>(id: string, order: Order<PostgresSession>, create: (store: Store) => Promise<T>): Promise<T> {
+    const { session } = order;
+    if (session !== undefined && typeof session?.query !== "function") {
+      const cure = "Give the connection of `pg` on which you have begun a transaction.";
+      throw new InvalidArgumentError("`session` is no connection of `pg`", cure, { runId: id });
+    }
     const { pool, statements } = await this.open();
     const cells = [id, order.priority, order.runAt ?? null, order.again ?? false];
-    const within = async (session: PostgresSession): Promise<T> => {
+    const within = async (transaction: PostgresSession): Promise<T> => {
       // A store whose every statement is a part of this transaction.
-      const store = postgresStore(poolOf(session), { schema: this.places.store.name, listen: false });
+      const store = postgresStore(poolOf(transaction), { schema: this.places.store.name, listen: false });
       const made = await create(isolated(store));
-      await ask(session, statements.put, cells);
+      await ask(transaction, statements.put, cells);
       return made;
     };
-    return this.told(id, () => (order.session ? within(order.session) : transaction(pool, within)));
+    return this.told(id, () => (session ? within(session) : transaction(pool, within)));
   }
 
   async join(member: Member): Promise<Membership> {
@@ -107,17 +118,25 @@ class GraphileQueue implements Queue {
     await postgresStore(pool, { schema: places.store.name, listen: false }).list({ limit: 0 });
     await migrate(graphile, pool, places.jobs);
     await prepareQueue(pool, places);
-    return { pool, listening, graphile, places, statements: statementsOf(places) };
+    return {
+      ...{ pool, listening, graphile, places, statements: statementsOf(places) },
+      ask: (text, values) => this.told(undefined, () => ask(pool, text, values)),
+      failure: (cause) => this.failure(undefined, cause),
+    };
   }
 
   private async told<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (cause) {
-      if (cause instanceof StepmarkError) throw cause;
-      const what = `The queue (schema ${JSON.stringify(this.places.store.name)}) failed: ${faultIn(cause)}`;
-      throw new StoreError(what, { runId: id, cause });
+      throw this.failure(id, cause);
     }
+  }
+
+  private failure(runId: string | undefined, cause: unknown): StepmarkError {
+    if (cause instanceof StepmarkError) return cause;
+    const what = `The queue (schema ${JSON.stringify(this.places.store.name)}) failed: ${faultIn(cause)}`;
+    return new StoreError(what, { runId, cause }, cureOf(cause));
   }
 }
 

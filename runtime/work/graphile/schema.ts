@@ -283,8 +283,9 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
     WHERE held.run = q.run AND q.holder = worker AND held.holder = worker`)};
 
   -- Sets right what no death of a process explains: a run that is held by no worker at all, one that was handed out and whose
-  -- job is gone, a job that is locked by nobody: the last statement of a killed process may be carried out after it was buried.
-  -- To unlock a job that somebody has after all does no harm, since it has only one turn.
+  -- job is gone, a job that is locked by nobody: the last statement of a killed process may be carried out after it was buried,
+  -- and a worker whose network was cut does not know of all that it has locked. To unlock a job that somebody has after all does
+  -- no harm, since it has only one turn, and an errand may be run twice.
   CREATE FUNCTION ${s}.queue_mend(patience interval) RETURNS void LANGUAGE plpgsql AS ${quotedText(`
     DECLARE
       strangers text[];
@@ -294,11 +295,13 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
         WHERE holder IS NOT NULL AND holder NOT IN (SELECT id FROM ${s}.queue_workers)) AS unknown;
       SELECT array_agg(DISTINCT locked_by) INTO strangers FROM ${g}.jobs AS j
         WHERE starts_with(task_identifier, 'stepmark:') AND locked_at < clock_timestamp() - interval '3 seconds'
-          AND NOT EXISTS (SELECT FROM ${s}.queue_workers WHERE j.locked_by = ANY (locks));
+          AND (NOT EXISTS (SELECT FROM ${s}.queue_workers WHERE j.locked_by = ANY (locks))
+            OR task_identifier IN ('${wakeTask}', '${cronTask}') AND locked_at < clock_timestamp() - patience);
       IF strangers IS NOT NULL THEN PERFORM ${g}.force_unlock_workers(strangers); END IF;
       UPDATE ${s}.queue_runs AS q SET state = 'ready'
         WHERE state = 'given' AND holder IS NULL AND given_at < clock_timestamp() - patience
-          AND NOT EXISTS (SELECT FROM ${g}.jobs AS j WHERE j.key = 'stepmark:run:' || q.run AND j.attempts < j.max_attempts);
+          AND NOT EXISTS (SELECT FROM ${g}.jobs AS j WHERE j.key = 'stepmark:run:' || q.run AND j.attempts < j.max_attempts
+            AND (j.locked_at IS NULL OR j.locked_at >= clock_timestamp() - patience));
       DELETE FROM ${s}.queue_lanes AS v WHERE NOT EXISTS (
         SELECT FROM ${s}.queue_runs AS q WHERE q.workflow = v.workflow AND q.key = v.key)
         AND served < (SELECT last_value FROM ${s}.queue_order) - 10000;
@@ -342,6 +345,12 @@ export function statementsOf(places: Places) {
     admit: `SELECT ${s}.queue_admit(${lockOf(places, "admit")}) AS count`,
     begin: `SELECT * FROM ${s}.queue_begin($1::bigint, $2::bigint, $3)`,
     back: `SELECT ${s}.queue_back($1::bigint, $2::bigint, $3, $4::double precision)`,
+    /** Gives back all that a worker has but for these turns. */
+    free: `
+      UPDATE ${s}.queue_runs SET state = 'ready', holder = NULL
+      WHERE holder = $1 AND state = 'given'
+        AND NOT EXISTS (SELECT FROM unnest($2::bigint[], $3::bigint[]) AS own (run, turn)
+          WHERE own.run = queue_runs.run AND own.turn = queue_runs.turn)`,
     bury: `SELECT ${s}.queue_bury($1, $2::timestamptz)`,
     mend: `SELECT ${s}.queue_mend($1::double precision * interval '1 millisecond')`,
     /** Makes a worker known, or its lease longer. */
@@ -361,7 +370,7 @@ export function statementsOf(places: Places) {
         key_rate_per = excluded.key_rate_per`,
     unlimited: `DELETE FROM ${s}.queue_limits WHERE workflow = ANY ($1::text[])`,
     unkeyed: `
-      SELECT r.* FROM ${s}.queue_runs AS q JOIN ${s}.runs AS r ON r.number = q.run
+      SELECT q.run, r.id FROM ${s}.queue_runs AS q JOIN ${s}.runs AS r ON r.number = q.run
       WHERE q.state = 'ready' AND NOT q.keyed AND q.workflow = ANY ($1::text[]) ORDER BY q.since LIMIT 500`,
     key: `
       UPDATE ${s}.queue_runs AS q SET key = told.key, keyed = true

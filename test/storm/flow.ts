@@ -1,6 +1,6 @@
 /** The workflow of the storm: `steps` steps, one and then four at once, over and over. */
 import { step, workflow } from "stepmark";
-import { note, type Value, work } from "./ledger.js";
+import { labelOf, note, type Value, work } from "./ledger.js";
 
 export interface Input {
   run: string;
@@ -13,7 +13,7 @@ const width = 4;
 export const flow = workflow("storm", async ({ run, steps }: Input): Promise<Value[]> => {
   const values: Value[] = [];
   const one = async (index: number): Promise<void> => {
-    const label = `${run}/${index}`;
+    const label = labelOf(run, index);
     const value = await step(work, label);
     // Whoever gets here has seen the step complete.
     note({ type: "seen", label, draw: value.draw });

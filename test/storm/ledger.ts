@@ -1,13 +1,14 @@
 /**
  * The books that all processes keep in one file, beside Postgres and independent of it: what began, what was seen complete, and what
- * a store did. Lines are in the order in which things happened.
+ * a store did. Lines are in the order in which things happened, and what a process has written is there although it is killed.
  */
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { openSync, readFileSync, writeSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Value {
+  /** Of the call that it belongs to. */
   label: string;
   /** Another one each time that the body runs. */
   draw: string;
@@ -27,13 +28,11 @@ export type Line =
   /** A process was told of an error. */
   | { type: "error"; code: string; text: string };
 
-/** Where the ledger is, in the environment. */
-export const place = "STORM_LEDGER";
+let file: number | undefined;
 
 export function note(line: Line): void {
-  const file = openSync(process.env[place]!, "a");
+  file ??= openSync(process.env.STORM_LEDGER!, "a");
   writeSync(file, `${JSON.stringify(line)}\n`);
-  closeSync(file);
 }
 
 export function readLedger(path: string): Line[] {
@@ -41,6 +40,11 @@ export function readLedger(path: string): Line[] {
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Line);
+}
+
+/** Of the step `index` of a run. */
+export function labelOf(run: string, index: number): string {
+  return `${run}/${index}`;
 }
 
 /** Stands for the real work. */

@@ -1,9 +1,9 @@
-/** A store as a process on a machine of its own has it, although all are on this one: only its lease tells whether it lives. */
-import { StaleOwnerError, type Store } from "stepmark";
+/** A process as if on a machine of its own, although all are on this one: only its lease tells whether it lives. */
+import { type Queue, StaleOwnerError, type Store } from "stepmark";
 import { note } from "./ledger.js";
 
-/** @param machine its name */
-export function onMachine(store: Store, machine: string): Store {
+/** Notes what it takes, and what it is refused. */
+export function storeOnMachine(store: Store, machine: string): Store {
   const own: Partial<Store> = {
     claim: async (id, owner, isDead, lease) => {
       const claim = await store.claim(id, { ...owner, host: machine }, isDead, lease);
@@ -25,4 +25,12 @@ export function onMachine(store: Store, machine: string): Store {
       return typeof method === "function" ? method.bind(target) : method;
     },
   });
+}
+
+export function queueOnMachine(queue: Queue, machine: string): Queue {
+  return {
+    put: (id, order, create) => queue.put(id, order, create),
+    join: (member) => queue.join({ ...member, owner: { ...member.owner, host: machine } }),
+    close: () => queue.close(),
+  };
 }

@@ -1,0 +1,109 @@
+/**
+ * Ends runs for good. One that nobody drives is ended in the store; one that this process drives, here; and whoever else drives
+ * one is asked to, by a message that stays with the run: if that process dies first, whoever takes the run up ends it.
+ */
+import type { Clock } from "../clock.js";
+import { RunOwnedError } from "../errors.js";
+import { isA } from "../journal/careful.js";
+import type { Codec } from "../journal/codec.js";
+import { cancelRequest, isCancelRequest } from "../run/cancel-request.js";
+import { wakeOf } from "../run/ending.js";
+import type { RunRecord, Store } from "../stores/store.js";
+import type { ActiveRun } from "./active-run.js";
+import type { Ownership } from "./ownership.js";
+import { runInfo } from "./run-info.js";
+import type { Watch, Watcher } from "./watch.js";
+
+export interface CancellationOptions {
+  store: Store;
+  codec: Codec;
+  clock: Clock;
+  ownership: Ownership;
+  watch: Watch;
+  /** Milliseconds from one look whether the owner of a run has died to the next. */
+  patience: number;
+  /** @throws RunNotFoundError, StoreError */
+  read(id: string): Promise<RunRecord>;
+  /** The run as this process drives it: what it is about to take up, it drives by then. */
+  here(id: string): Promise<ActiveRun | undefined>;
+  /** Told of a run that was ended in the store. */
+  over(id: string): void;
+}
+
+export class Cancellation {
+  constructor(private readonly options: CancellationOptions) {}
+
+  /** See `Stepmark.cancel`. */
+  async cancel(id: string): Promise<void> {
+    const { store, codec, read, here } = this.options;
+    const active = await here(id);
+    await (active ? active.execution.cancel() : this.cancelElsewhere(id));
+    for (const { id: child, status } of runInfo(await read(id), await store.entries(id), codec).children)
+      if (status === "open") await this.cancel(child);
+  }
+
+  /** Whether a run that could go on is to be cancelled instead. */
+  async isDue({ id, status, fence, parent }: RunRecord): Promise<boolean> {
+    const { store } = this.options;
+    if (hasEnded(status)) return false;
+    // Only of a run that somebody drives, cancellation is asked for.
+    if (fence > 0 && (await store.inbox(id)).some(isCancelRequest)) return true;
+    // A process that cancelled the parent has died before it came to this one.
+    return parent !== undefined && (await store.read(parent.id))?.status === "cancelled";
+  }
+
+  /**
+   * Ends a run that nobody drives.
+   *
+   * @throws RunOwnedError if somebody does
+   */
+  async cancelStored(id: string): Promise<void> {
+    const { store, clock, ownership, read, over } = this.options;
+    if (hasEnded((await read(id)).status)) return;
+    const { fence, parent } = await ownership.claim(id);
+    await store.append(id, fence, [], { status: "cancelled", ...wakeOf(parent, clock.now()), release: true });
+    over(id);
+  }
+
+  private async cancelElsewhere(id: string): Promise<void> {
+    const { store, clock } = this.options;
+    for (let isAsked = false; ; isAsked = true) {
+      try {
+        return await this.cancelStored(id);
+      } catch (error) {
+        if (!isA(error, RunOwnedError)) throw error;
+      }
+      if (!isAsked) await store.post(id, cancelRequest(clock.now()), { once: true });
+      await this.ended(id);
+    }
+  }
+
+  /** Resolves when a run has ended, or its owner may have died. */
+  private ended(id: string): Promise<void> {
+    const { watch, clock, patience } = this.options;
+    return new Promise((resolve, reject) => {
+      const watcher: Watcher = {
+        position: Number.POSITIVE_INFINITY,
+        look: ({ status, owner }) => {
+          if (!hasEnded(status) && owner !== undefined) return false;
+          stop();
+          resolve();
+          return true;
+        },
+        fail: (error) => {
+          stop();
+          reject(error);
+        },
+      };
+      const stop = clock.after(patience, () => {
+        watch.remove(id, watcher);
+        resolve();
+      });
+      watch.add(id, watcher);
+    });
+  }
+}
+
+function hasEnded(status: RunRecord["status"]): boolean {
+  return status !== "running" && status !== "waiting";
+}
