@@ -32,6 +32,7 @@ for (const name of names) {
 }
 const rounds = Math.max(1, Number.parseInt(options.rounds ?? (options.quick ? "1" : "3"), 10));
 const server = process.env.DATABASE_URL;
+for (const { prepare } of chosen) await prepare?.();
 const cells = await measure(
   {
     contenders: chosen,

@@ -53,6 +53,8 @@ export interface Contender {
   identity: string;
   /** Why it cannot be run on this machine; undefined if it can. */
   missing?(): string | undefined;
+  /** Is called once, before anything is measured: for those whose flows need a build of their own. */
+  prepare?(): Promise<void>;
   /** Starts its own server, which outlives the processes of a measurement. */
   startServer?(folder: string, durability: Durability): Promise<{ address: string; stop(): Promise<void> }>;
   /** Opens it with the flows that are measured. */
