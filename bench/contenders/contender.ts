@@ -45,8 +45,10 @@ export interface Contender {
   cannot: Partial<Record<FlowName | "memory" | "crash", string>>;
   /** Whether callers learn of a run's end by asking now and then: it is then measured from the flow's first line to its last. */
   polls?: true;
-  /** No run of it may have more steps. */
-  mostSteps?: number;
+  /** Its runs are given no more steps, and why. */
+  mostSteps?: { count: number; because: string };
+  /** So long a run waits that its process has left, in milliseconds, where it waits longer than the rest of the work takes. */
+  lease?: number;
   /** What a reader has to know to read its numbers. */
   notes?: readonly string[];
   /** How it knows a step again. */

@@ -8,8 +8,11 @@ export const workflowSdk: Contender = {
   durability: { power: null, process: "as it comes: its local world writes files and never calls `fsync`" },
   cannot: { nested: "a step inside a step is not recorded" },
   polls: true,
-  notes: [],
-  identity: "how many steps came before it in the run; the step's name is compared",
+  mostSteps: { count: 100, because: "each step replays all that came before it" },
+  notes: [
+    "Its own builder's bundles behind an HTTP server of the process, to which its local world posts each step and each replay. Its sandbox is entered and left with the request.",
+  ],
+  identity: "how many calls came before it, replayed in the order of the record; the step's name is compared",
   prepare: async () => (await import("./build.js")).buildAll(),
   speed: async () => (await import("./speed.js")).open,
   correctness: async () => (await import("./correctness.js")).open,

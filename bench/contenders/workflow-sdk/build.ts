@@ -42,5 +42,12 @@ class Builder extends BaseBuilder {
 }
 
 export async function buildAll(): Promise<void> {
-  for (const app of readdirSync(apps)) await new Builder(app).build();
+  // SWC leaves a cache in the folder that the process is in.
+  const before = process.cwd();
+  process.chdir(apps);
+  try {
+    for (const app of readdirSync(apps).filter((name) => !name.startsWith("."))) await new Builder(app).build();
+  } finally {
+    process.chdir(before);
+  }
 }
