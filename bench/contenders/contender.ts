@@ -19,7 +19,7 @@ export interface Place {
   durability: Durability;
 }
 
-/** An opened contender. */
+/** An opened contender. It is never closed: its process ends. */
 export interface Engine {
   /** Runs a flow from start to end. @returns its output; rejects when the run has failed */
   run(flow: string, input: unknown, id: string): Promise<unknown>;
@@ -27,7 +27,6 @@ export interface Engine {
   resume(flow: string, id: string): Promise<unknown>;
   /** Starts a run of the flow `waiting`; resolves once it waits. */
   park?(id: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface Contender {

@@ -49,9 +49,6 @@ async function main(): Promise<void> {
   const began = task.kind === "cold" ? loading : now();
   const report = { opened, began, ...(await perform(engine)) };
   await tell({ report: { ...report, entered: marks.entered, body: marks.body, left: marks.left } });
-  // A peer that does not close in time keeps nobody waiting.
-  setTimeout(() => process.exit(0), 5_000).unref();
-  await engine.close();
   process.exit(0);
 }
 

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { createLocalWorld } from "@workflow/world-local";
 import { getHookByToken, getRun, start } from "workflow/api";
 import { setWorld } from "workflow/runtime";
@@ -52,11 +53,7 @@ export async function openEngine({ folder }: Place, app: string): Promise<Engine
     },
     async park(id) {
       await begin("waiting", { token: id });
-      while ((await getHookByToken(id).catch(() => undefined)) === undefined);
-    },
-    async close() {
-      await world.close!();
-      server.close();
+      while ((await getHookByToken(id).catch(() => undefined)) === undefined) await delay(50);
     },
   };
 }
