@@ -35,6 +35,7 @@ for (const name of names) {
 }
 const times = Math.max(1, Number.parseInt(options.times, 10));
 const server = process.env.DATABASE_URL;
+for (const { prepare } of chosen) await prepare?.();
 const outcomes: Outcomes["outcomes"] = {};
 // Most of the time they wait: for a lease, for their turn.
 const limit = pLimit(3 * availableParallelism());

@@ -10,7 +10,7 @@ import { writeSpeed } from "./docs.js";
 import { machine } from "./measure/machine.js";
 import { measure } from "./measure/rounds.js";
 import { page, type Results } from "./measure/table.js";
-import { workloads } from "./measure/workloads.js";
+import { stepsOf, workloads } from "./measure/workloads.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -32,12 +32,14 @@ for (const name of names) {
 }
 const rounds = Math.max(1, Number.parseInt(options.rounds ?? (options.quick ? "1" : "3"), 10));
 const server = process.env.DATABASE_URL;
+for (const { prepare } of chosen) await prepare?.();
 const cells = await measure(
   {
     contenders: chosen,
     workloads: Object.fromEntries(names.map((name) => [name, all[name]!])),
     durabilities: (["power", "process"] as const).filter((each) => (options.durability ?? each) === each),
     rounds,
+    quick: options.quick,
     patience: options.quick ? 60_000 : 120_000,
     server,
   },
@@ -53,7 +55,8 @@ const results: Results = {
   rounds,
   workloads: Object.fromEntries(
     names.map((name) => {
-      const { title, unit, steps } = all[name]!;
+      const { title, unit, shape } = all[name]!;
+      const steps = stepsOf(shape);
       return [name, { title, unit, ...(steps !== undefined && { steps }) }];
     }),
   ),

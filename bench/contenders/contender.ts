@@ -19,7 +19,7 @@ export interface Place {
   durability: Durability;
 }
 
-/** An opened contender. */
+/** An opened contender. It is never closed: its process ends. */
 export interface Engine {
   /** Runs a flow from start to end. @returns its output; rejects when the run has failed */
   run(flow: string, input: unknown, id: string): Promise<unknown>;
@@ -27,7 +27,6 @@ export interface Engine {
   resume(flow: string, id: string): Promise<unknown>;
   /** Starts a run of the flow `waiting`; resolves once it waits. */
   park?(id: string): Promise<void>;
-  close(): Promise<void>;
 }
 
 export interface Contender {
@@ -45,14 +44,18 @@ export interface Contender {
   cannot: Partial<Record<FlowName | "memory" | "crash", string>>;
   /** Whether callers learn of a run's end by asking now and then: it is then measured from the flow's first line to its last. */
   polls?: true;
-  /** No run of it may have more steps. */
-  mostSteps?: number;
+  /** Its runs are given no more steps, and why. */
+  mostSteps?: { count: number; because: string };
+  /** So long a run waits that its process has left, in milliseconds, where it waits longer than the rest of the work takes. */
+  lease?: number;
   /** What a reader has to know to read its numbers. */
   notes?: readonly string[];
   /** How it knows a step again. */
   identity: string;
   /** Why it cannot be run on this machine; undefined if it can. */
   missing?(): string | undefined;
+  /** Is called once, before anything is measured: for those whose flows need a build of their own. */
+  prepare?(): Promise<void>;
   /** Starts its own server, which outlives the processes of a measurement. */
   startServer?(folder: string, durability: Durability): Promise<{ address: string; stop(): Promise<void> }>;
   /** Opens it with the flows that are measured. */

@@ -8,6 +8,7 @@ import { openWorkflow, openWorkflowNamed } from "./openworkflow/about.js";
 import { rawPostgres, rawSqlite } from "./raw/about.js";
 import { restate } from "./restate/about.js";
 import { stepmarkPostgres, stepmarkSqlite } from "./stepmark/about.js";
+import { workflowSdk } from "./workflow-sdk/about.js";
 
 export const contenders: readonly Contender[] = [
   rawSqlite,
@@ -16,6 +17,7 @@ export const contenders: readonly Contender[] = [
   openWorkflowNamed,
   langgraph,
   effect,
+  workflowSdk,
   rawPostgres,
   stepmarkPostgres,
   dbos,

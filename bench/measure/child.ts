@@ -49,15 +49,14 @@ async function main(): Promise<void> {
   const began = task.kind === "cold" ? loading : now();
   const report = { opened, began, ...(await perform(engine)) };
   await tell({ report: { ...report, entered: marks.entered, body: marks.body, left: marks.left } });
-  // A peer that does not close in time keeps nobody waiting.
-  setTimeout(() => process.exit(0), 5_000).unref();
-  await engine.close();
   process.exit(0);
 }
 
 /** Code that has never run is slow in another way: that is what `cold` measures. */
 async function warmUp(engine: Engine): Promise<void> {
-  expect(await engine.run("chain", { count: 100 }, "warm-up"), 5_050);
+  const most = contender(name).mostSteps?.count ?? Number.POSITIVE_INFINITY;
+  const count = Math.min(100, most / 10);
+  expect(await engine.run("chain", { count }, "warm-up"), (count * (count + 1)) / 2);
   clearMarks();
 }
 

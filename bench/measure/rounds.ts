@@ -5,7 +5,7 @@ import type { Order, Report } from "./child.js";
 import { takePlace } from "./places.js";
 import { inChild } from "./processes.js";
 import { type Spread, spread } from "./statistics.js";
-import type { Workload } from "./workloads.js";
+import { outputOf, type Shape, shortened, stepsOf, type Workload } from "./workloads.js";
 
 /** What came out for one contender at one workload. */
 export interface Cell {
@@ -27,6 +27,8 @@ export interface Plan {
   workloads: Record<string, Workload>;
   durabilities: readonly Durability[];
   rounds: number;
+  /** Without what only waits. */
+  quick: boolean;
   /** A process that takes longer is stopped, in milliseconds. */
   patience: number;
   /** Address of a Postgres server. */
@@ -95,18 +97,32 @@ function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "steps"
   };
 }
 
-function whyNot(contender: Contender, { shape }: Workload, { server }: Plan): string | undefined {
+/** A crashed run that waits longer for its lease is left out of the short set. */
+const longLease = 10_000;
+
+function whyNot(contender: Contender, { shape }: Workload, { server, quick }: Plan): string | undefined {
   const missing = contender.missing?.();
   if (missing !== undefined) return `not run: ${missing}`;
   if (contender.store === "Postgres" && server === undefined) return "not run: there is no Postgres";
+  if (quick && shape.kind === "crash" && contender.lease !== undefined && contender.lease > longLease) {
+    return `not in the short set: a crashed run waits ${contender.lease / 1_000} s for its lease`;
+  }
   const what = shape.kind === "flow" ? shape.flow : shape.kind;
   if (what === "together" || what === "cold") return undefined;
   return contender.cannot[what];
 }
 
-async function once(
+async function once(contender: Contender, workload: Workload, durability: Durability, plan: Plan): Promise<Measured> {
+  const { mostSteps } = contender;
+  const shape = mostSteps === undefined ? workload.shape : shortened(workload.shape, mostSteps.count);
+  const steps = stepsOf(shape);
+  const measured = await measureShape(contender, shape, durability, plan);
+  return { ...measured, ...(steps !== stepsOf(workload.shape) && { steps: steps! }) };
+}
+
+async function measureShape(
   contender: Contender,
-  { shape }: Workload,
+  shape: Shape,
   durability: Durability,
   { patience, server }: Plan,
 ): Promise<Measured> {
@@ -123,8 +139,9 @@ async function once(
   try {
     switch (shape.kind) {
       case "flow": {
-        const { flow, input, output } = shape;
-        const { began, entered, left, done } = await live({ kind: "run", flow, input, id: "run", output });
+        const { flow, input } = shape;
+        const task = { kind: "run", flow, input, id: "run", output: outputOf(shape) } as const;
+        const { began, entered, left, done } = await live(task);
         return { value: contender.polls ? left! - entered! : done - began };
       }
       case "together": {
@@ -140,8 +157,7 @@ async function once(
         return { value: bytes! };
       }
       case "crash": {
-        // The step that was cut counts too, and its second attempt.
-        const recorded = Math.min(shape.recorded, (contender.mostSteps ?? Number.POSITIVE_INFINITY) - 2);
+        const { recorded } = shape;
         const input = { count: recorded + 1 };
         const killed = order({ kind: "run", flow: "chain", input, id: "run", output: undefined, killAt: recorded });
         const { signal, late, message } = await inChild(contender, "child.js", killed, patience);
@@ -157,7 +173,7 @@ async function once(
           pickUp: Math.max(0, entered! - opened),
           replay: body - entered!,
         };
-        return { value: parts.replay, parts, ...(recorded < shape.recorded && { steps: recorded }) };
+        return { value: parts.replay, parts };
       }
     }
   } finally {

@@ -4,11 +4,17 @@ import type { Machine } from "./machine.js";
 import type { Cell } from "./rounds.js";
 import type { Workload } from "./workloads.js";
 
+/** What a row says of its workload. */
+interface Head extends Pick<Workload, "title" | "unit"> {
+  /** How many there are, where a rate says something. */
+  steps?: number;
+}
+
 export interface Results {
   machine: Machine;
   quick: boolean;
   rounds: number;
-  workloads: Record<string, Pick<Workload, "title" | "unit" | "steps">>;
+  workloads: Record<string, Head>;
   cells: Cell[];
 }
 
@@ -31,7 +37,7 @@ function header({ machine, rounds, quick }: Results, contenders: readonly Conten
   const measured = contenders.flatMap(({ name, title, durability, notes }) => {
     const { packages, node } = versions[name]!;
     const what = Object.entries(packages).map(([name, version]) => `${name} ${version}`);
-    const set = Object.values(durability).map((how) => how ?? "cannot be set");
+    const set = [durability.power ?? "not power-loss safe", durability.process ?? "cannot be less safe"];
     return [
       `- ${title}: ${what.join(", ")}, Node ${node}. ${set.join("; ")}.${(notes ?? []).map((n) => ` ${n}`).join("")}`,
     ];
@@ -58,7 +64,7 @@ function table(results: Results, contenders: readonly Contender[], durability: D
     const lines = [
       line(
         workload.title,
-        row.map((cell) => text(cell, workload, note)),
+        row.map((cell, column) => text(cell, workload, shown[column]!, note)),
       ),
     ];
     if (row.some((cell) => cell?.parts !== undefined)) {
@@ -78,7 +84,8 @@ function table(results: Results, contenders: readonly Contender[], durability: D
 
 function text(
   cell: Cell | undefined,
-  { unit, steps }: Pick<Workload, "unit" | "steps">,
+  { unit, steps }: Head,
+  { mostSteps }: Contender,
   note: (t: string) => string,
 ): string {
   if (cell === undefined) return "";
@@ -89,7 +96,7 @@ function text(
   const count = cell.steps ?? steps;
   const rate = count === undefined ? "" : `, ${Math.round((count / median) * 1_000).toLocaleString("en")}/s`;
   const fewer =
-    cell.steps === undefined ? "" : note(`With ${cell.steps.toLocaleString("en")} steps: it allows no more.`);
+    cell.steps === undefined ? "" : note(`With ${cell.steps.toLocaleString("en")} steps: ${mostSteps!.because}.`);
   return `${ms(median)}${range}${rate}${fewer}`;
 }
 

@@ -20,18 +20,18 @@ export type FlowName = keyof FlowInputs;
 
 export type Flows<Flow> = Record<FlowName, Flow>;
 
+export type Shape =
+  | { [Name in FlowName]: { kind: "flow"; flow: Name; input: FlowInputs[Name] } }[FlowName]
+  | { kind: "together"; runs: number; count: number }
+  /** The step after so many recorded ones kills its process; a second process goes on. */
+  | { kind: "crash"; recorded: number }
+  | { kind: "memory"; runs: number }
+  | { kind: "cold" };
+
 export interface Workload {
   title: string;
   unit: "ms" | "bytes";
-  /** Number of steps, where a rate says something. */
-  steps?: number;
-  shape:
-    | { kind: "flow"; flow: FlowName; input: FlowInputs[FlowName]; output: number }
-    | { kind: "together"; runs: number; count: number }
-    /** The step after so many recorded ones kills its process; a second process goes on. */
-    | { kind: "crash"; recorded: number }
-    | { kind: "memory"; runs: number }
-    | { kind: "cold" };
+  shape: Shape;
   /** Only this durability, where the other would say nothing new or take very long. */
   only?: "process";
   /** Measured once, however many rounds there are. */
@@ -43,7 +43,7 @@ export interface Workload {
 /** @returns the workloads by name, in the order in which they are printed */
 export function workloads(quick: boolean): Record<string, Workload> {
   const size = (full: number, short: number): number => (quick ? short : full);
-  const steps = size(1_000, 200);
+  const steps = size(1_000, 100);
   const rounds = steps / 5;
   const together = size(100, 20);
   const leaves = size(10_000, 500);
@@ -53,49 +53,43 @@ export function workloads(quick: boolean): Record<string, Workload> {
     sequential: {
       title: `${number(steps)} steps in sequence`,
       unit: "ms",
-      steps,
-      shape: { kind: "flow", flow: "chain", input: { count: steps }, output: (steps * (steps + 1)) / 2 },
+      shape: { kind: "flow", flow: "chain", input: { count: steps } },
     },
     concurrent: {
       title: `${number(rounds)} x 5 steps at once`,
       unit: "ms",
       ...onlyOneDurability,
-      steps,
-      shape: { kind: "flow", flow: "fans", input: { rounds, width: 5 }, output: rounds * 15 },
+      shape: { kind: "flow", flow: "fans", input: { rounds, width: 5 } },
     },
     together: {
       title: `${number(together)} runs at once, 10 steps each`,
       unit: "ms",
       ...onlyOneDurability,
-      steps: together * 10,
       shape: { kind: "together", runs: together, count: 10 },
     },
     large: {
       title: "a step with a result of 1 MB",
       unit: "ms",
       ...onlyOneDurability,
-      shape: { kind: "flow", flow: "large", input: { bytes: 1_000_000 }, output: 1_000_000 },
+      shape: { kind: "flow", flow: "large", input: { bytes: 1_000_000 } },
     },
     nested: {
       title: "steps inside steps, 50 deep",
       unit: "ms",
       ...onlyOneDurability,
-      steps: 50,
-      shape: { kind: "flow", flow: "nested", input: { depth: 50 }, output: 50 },
+      shape: { kind: "flow", flow: "nested", input: { depth: 50 } },
     },
     tree: {
       title: `recursion, ${number(leaves)} leaves at once`,
       unit: "ms",
-      steps: leaves,
       only: "process",
       once: true,
-      shape: { kind: "flow", flow: "tree", input: { leaves }, output: leaves },
+      shape: { kind: "flow", flow: "tree", input: { leaves } },
     },
     resume: {
       title: `resume of ${number(steps)} recorded steps`,
       unit: "ms",
       ...onlyOneDurability,
-      steps,
       shape: { kind: "crash", recorded: steps },
     },
     ...(quick
@@ -104,7 +98,6 @@ export function workloads(quick: boolean): Record<string, Workload> {
           "resume-10k": {
             title: "resume of 10,000 recorded steps",
             unit: "ms",
-            steps: 10_000,
             only: "process",
             once: true,
             shape: { kind: "crash", recorded: 10_000 },
@@ -112,7 +105,6 @@ export function workloads(quick: boolean): Record<string, Workload> {
           "resume-100k": {
             title: "resume of 100,000 recorded steps",
             unit: "ms",
-            steps: 100_000,
             only: "process",
             once: true,
             // To record so many takes others too long.
@@ -134,6 +126,75 @@ export function workloads(quick: boolean): Record<string, Workload> {
       shape: { kind: "cold" },
     },
   };
+}
+
+/** @returns how many steps a shape has in all; undefined where their number says nothing */
+export function stepsOf(shape: Shape): number | undefined {
+  switch (shape.kind) {
+    case "together":
+      return shape.runs * shape.count;
+    case "crash":
+      return shape.recorded;
+    case "flow":
+      break;
+    default:
+      return undefined;
+  }
+  switch (shape.flow) {
+    case "chain":
+      return shape.input.count;
+    case "fans":
+      return shape.input.rounds * shape.input.width;
+    case "nested":
+      return shape.input.depth;
+    case "tree":
+      return shape.input.leaves;
+    default:
+      return undefined;
+  }
+}
+
+/** @returns what a flow that is measured must come to */
+export function outputOf({ flow, input }: Shape & { kind: "flow" }): number | undefined {
+  switch (flow) {
+    case "chain":
+      return (input.count * (input.count + 1)) / 2;
+    case "fans":
+      return input.rounds * ((input.width * (input.width + 1)) / 2);
+    case "large":
+      return input.bytes;
+    case "nested":
+      return input.depth;
+    case "tree":
+      return input.leaves;
+    case "waiting":
+      return undefined;
+  }
+}
+
+/** @returns the shape with no more steps in a run than that */
+export function shortened(shape: Shape, most: number): Shape {
+  switch (shape.kind) {
+    // The step that was cut counts too, and its second attempt.
+    case "crash":
+      return { ...shape, recorded: Math.min(shape.recorded, most - 2) };
+    case "flow":
+      break;
+    default:
+      return shape;
+  }
+  switch (shape.flow) {
+    case "chain":
+      return { ...shape, input: { count: Math.min(shape.input.count, most) } };
+    case "fans": {
+      const { rounds, width } = shape.input;
+      return { ...shape, input: { rounds: Math.min(rounds, Math.floor(most / width)), width } };
+    }
+    case "tree":
+      return { ...shape, input: { leaves: Math.min(shape.input.leaves, most) } };
+    default:
+      return shape;
+  }
 }
 
 function number(n: number): string {

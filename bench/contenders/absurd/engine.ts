@@ -18,7 +18,7 @@ export async function openEngine({ database }: Place, flows: Record<string, Flow
   const absurd = new Absurd({ db: database!, queueName: "bench" });
   await absurd.createQueue("bench");
   for (const [name, flow] of Object.entries(flows)) absurd.registerTask({ name }, flow as never);
-  const worker = await absurd.startWorker({ concurrency, claimTimeout });
+  await absurd.startWorker({ concurrency, claimTimeout });
   const output = async (taskID: string): Promise<unknown> => {
     const result = await absurd.awaitTaskResult(taskID, { timeout: 600 });
     if (result.state === "completed") return result.result;
@@ -35,10 +35,6 @@ export async function openEngine({ database }: Place, flows: Record<string, Flow
     async park(id) {
       const { taskID } = await absurd.spawn("waiting", {}, { idempotencyKey: id });
       while ((await absurd.fetchTaskResult(taskID))?.state !== "sleeping") await delay(50);
-    },
-    async close() {
-      await worker.close();
-      await absurd.close();
     },
   };
 }

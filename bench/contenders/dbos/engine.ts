@@ -33,8 +33,5 @@ export async function openEngine({ database }: Place, flows: Record<string, Flow
       await start("waiting", {}, id);
       while (marks.entered === undefined) await delay(10);
     },
-    async close() {
-      await DBOS.shutdown();
-    },
   };
 }

@@ -55,8 +55,5 @@ export async function openEngine({ folder, durability }: Place, flows: Record<st
       void execute("waiting", {}, id).catch(() => {});
       while (marks.entered === undefined) await delay(10);
     },
-    async close() {
-      await runtime.dispose();
-    },
   };
 }

@@ -29,8 +29,5 @@ export async function openEngine(
     async park(id) {
       await invoke("waiting", {}, id);
     },
-    async close() {
-      database.close();
-    },
   };
 }

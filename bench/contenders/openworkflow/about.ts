@@ -8,9 +8,10 @@ const openworkflow = {
     power: "PRAGMA synchronous=FULL through its private database handle",
     process: "PRAGMA synchronous=NORMAL through its private database handle",
   },
-  cannot: { tree: "a run may have no more than 1,000 steps" },
+  cannot: {},
   polls: true as const,
-  mostSteps: 1_000,
+  mostSteps: { count: 1_000, because: "it allows no more" },
+  lease: 30_000,
   notes: [
     "Its SQLite is `node:sqlite`, so it runs on Node 22.",
     "A worker holds a run for 30 seconds, which cannot be set: that long a crashed run waits before another goes on with it.",

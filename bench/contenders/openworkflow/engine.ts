@@ -37,9 +37,5 @@ export async function openEngine({ folder, durability }: Place, flows: Record<st
         await delay(50);
       }
     },
-    async close() {
-      await worker.stop();
-      await backend.stop();
-    },
   };
 }

@@ -8,6 +8,13 @@ async function descend(step: Step, depth: number): Promise<number> {
   return step.run({ name: `level-${depth}` }, async () => (await descend(step, depth - 1)) + 1);
 }
 
+async function grow(step: Step, leaves: number): Promise<number> {
+  if (leaves === 1) return step.run({ name: "work" }, () => work(0));
+  const half = leaves >> 1;
+  const [a, b] = await Promise.all([grow(step, half), grow(step, leaves - half)]);
+  return a + b;
+}
+
 const flows = {
   async chain({ input: { count }, step }: { input: FlowInputs["chain"]; step: Step }) {
     entered();
@@ -34,8 +41,9 @@ const flows = {
     entered();
     return left(await descend(step, depth));
   },
-  async tree() {
-    throw new Error("A run may have no more than 1,000 steps");
+  async tree({ input: { leaves }, step }: { input: FlowInputs["tree"]; step: Step }) {
+    entered();
+    return left(await grow(step, leaves));
   },
   async waiting({ step }: { step: Step }) {
     entered();

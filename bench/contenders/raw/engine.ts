@@ -8,10 +8,9 @@ export interface Rows {
   write(id: string, count: number): Promise<number>;
   /** How many rows are there. */
   count(id: string): Promise<number> | number;
-  close(): Promise<void> | void;
 }
 
-export function engineOn({ write, count, close }: Rows): Engine {
+export function engineOn({ write, count }: Rows): Engine {
   return {
     async run(flow, input, id) {
       entered();
@@ -25,9 +24,6 @@ export function engineOn({ write, count, close }: Rows): Engine {
     async resume(_flow, id) {
       entered();
       return left(await write(id, (await count(id)) + 1));
-    },
-    async close() {
-      await close();
     },
   };
 }

@@ -36,6 +36,5 @@ export async function open({ database }: Place): Promise<Engine> {
       const { rows } = await pool.query("SELECT count(*)::int AS count FROM entries WHERE run = $1", [id]);
       return (rows[0] as { count: number }).count;
     },
-    close: () => pool.end(),
   });
 }

@@ -33,6 +33,5 @@ export async function open({ folder, durability }: Place): Promise<Engine> {
   return engineOn({
     write,
     count: (id) => select.all(id).length,
-    close: () => void database.close(),
   });
 }

@@ -37,7 +37,6 @@ export async function openEngine({ address }: Place, flows: Record<string, Flow>
       await of("waiting", id).workflowSubmit({});
       while (marks.entered === undefined) await delay(10);
     },
-    async close() {},
   };
 }
 

@@ -25,9 +25,5 @@ export async function openEngine(place: Place, flows: Record<string, AnyWorkflow
     async park(id) {
       await (await app.start(flows.waiting!, {}, { id })).settled();
     },
-    async close() {
-      await app.shutdown();
-      await store.close();
-    },
   };
 }
