@@ -37,7 +37,7 @@ export interface Contender {
   packages: readonly string[];
   store: "SQLite" | "Postgres" | "files" | "its own server";
   /** Major version of Node that it needs, where that is not the one that everything runs on. */
-  node?: 22;
+  node?: 22 | 24;
   /** How each durability is set; null: it cannot be. */
   durability: Record<Durability, string | null>;
   /** Workloads that it cannot do, and why. */

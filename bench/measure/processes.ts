@@ -52,6 +52,6 @@ export async function inChild(
 /** Path of the Node that the contender runs on. */
 export function nodeOf({ node }: Contender): string {
   if (node === undefined || process.versions.node.startsWith(`${node}.`)) return process.execPath;
-  const manifest = createRequire(import.meta.url).resolve("node/package.json");
+  const manifest = createRequire(import.meta.url).resolve(`node-${node}/package.json`);
   return join(dirname(manifest), "bin", "node");
 }
