@@ -77,8 +77,13 @@ function parse(args: readonly string[], options: Options): { values: object; pos
     const config = options as NonNullable<ParseArgsConfig["options"]>;
     return parseArgs({ args: [...args], options: config, allowPositionals: true, strict: true });
   } catch (error) {
+    const { message } = error as Error;
+    const [, name] =
+      /^Option '(?:-\w, )?--([\w-]+)(?: <value>)?' argument (?:missing|is ambiguous)/.exec(message) ?? [];
+    if (name !== undefined)
+      throw new UsageError(`--${name} has to be followed by ${options[name]?.value ?? "a value"}`);
     // Without Node's advice on how such a word could be no option.
-    throw new UsageError((error as Error).message.replace(/\. To specify a positional argument[\s\S]*$/, ""));
+    throw new UsageError(message.replace(/\. To specify a positional argument[\s\S]*$/, ""));
   }
 }
 

@@ -5,7 +5,7 @@ import { isGone, type LockLine, printLine } from "../transformer/lock/lock-line.
 import { reconcile } from "../transformer/lock/reconcile.js";
 import type { SourceFile } from "../transformer/lock/source-file.js";
 import { lockLines } from "../transformer/lock/write-lock.js";
-import { moveText, nameOf, whereIs } from "./place-text.js";
+import { goneText, moveText, nameOf, whereIs } from "./place-text.js";
 
 /** @returns a line for each: what is new, changed, gone or edited, and what is wrong with the lock file in itself */
 export function lockDifferences(lock: Lock, files: readonly SourceFile[]): string[] {
@@ -26,9 +26,7 @@ export function lockDifferences(lock: Lock, files: readonly SourceFile[]): strin
     ...faultsOf(lock.lines),
     ...found.added.map((place) => `new       ${whereIs(place)}  ${nameOf(place)}`),
     ...found.moves.map((move) => `changed   ${moveText(move)}`),
-    ...[...found.retired, ...found.unclear.map(({ line }) => line)].map(
-      (line) => `gone      ${line.path}  ${nameOf(line)}`,
-    ),
+    ...[...found.retired, ...found.unclear.map(({ line }) => line)].map(goneText),
     ...differing.filter((line) => !isKnown(line)).map((line) => `edited    ${line.path}  ${nameOf(line)}`),
   ];
 }

@@ -27,7 +27,12 @@ export function moveText({ line, place, route }: Move): string {
   return `${whereIs(place)}  ${nameOf(place)}  was ${before}${changes.length === 0 ? "" : `: ${changes.join(", ")}`}\n    ${place.excerpt()}`;
 }
 
+export function goneText(line: LockLine): string {
+  return `gone      ${line.path}  ${nameOf(line)}`;
+}
+
 /** What may have become of a place that is gone. */
-export function doubtText({ line, place }: Doubt): string {
+export function doubtText({ line, place }: Pick<Doubt, "line"> & Partial<Doubt>): string {
+  if (place === undefined) return `${line.path}  ${nameOf(line)}  is gone`;
   return `${line.path}  ${nameOf(line)}  is gone, and this may do its work: ${whereIs(place)}  ${nameOf(place)}\n    ${place.excerpt()}`;
 }

@@ -7,6 +7,8 @@ export interface LockCost {
   /** Lines of the lock file. */
   readonly places: number;
   readonly check: Cost;
+  /** The same where a tenth of the files with workflows has been edited. */
+  readonly checkEdited: Cost;
   /** A build without the lock file, and one with it. */
   readonly build: Comparison;
 }
@@ -19,17 +21,21 @@ export function lockCost(root: string, rounds: number): LockCost {
     "tsconfig.unlocked.json": [{ transform, lock: false }],
   });
   const command = join(root, "dist", "cli", "main.js");
-  project.node(command, "accept");
+  project.node([command, "accept"]);
   const places = readFileSync(join(project.folder, "stepmark.lock"), "utf8").split("\n").filter(isPlace).length;
-  project.node(command, "check");
-  const check = middle(Array.from({ length: rounds }, () => project.node(command, "check")));
+  const checked = (exitCode: number): Cost =>
+    middle(Array.from({ length: rounds }, () => project.node([command, "check"], exitCode)));
+  project.node([command, "check"]);
+  const check = checked(0);
   const build = compare(
     rounds,
     () => project.tspc("tsconfig.unlocked.json"),
     () => project.tspc("tsconfig.json"),
   );
+  project.edit(20);
+  const checkEdited = checked(1);
   project.remove();
-  return { places, check, build };
+  return { places, check, checkEdited, build };
 }
 
 function isPlace(line: string): boolean {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { median } from "./rounds.js";
-import { plainFile, workflowFile } from "./sources.js";
+import { editedFile, plainFile, workflowFile } from "./sources.js";
 
 const files = 1_000;
 const workflows = 200;
@@ -17,8 +17,14 @@ export interface Cost {
 
 export interface BenchProject {
   readonly folder: string;
-  /** Runs a program on it, and measures the whole process. */
-  node(program: string, ...args: string[]): Cost;
+  /**
+   * Runs a program on it, and measures the whole process.
+   *
+   * @throws Error if it does not end with that exit code
+   */
+  node(args: readonly string[], exitCode?: number): Cost;
+  /** Edits files with workflows, so many of them, as people do: a callee and a helper renamed, a step taken away. */
+  edit(files: number): void;
   /** Builds it with a configuration of its own. */
   tspc(config: string): Cost;
   remove(): void;
@@ -31,22 +37,28 @@ export interface BenchProject {
 export function benchProject(root: string, configs: Readonly<Record<string, readonly object[]>>): BenchProject {
   const folder = writeProject(root, configs);
   const report = join(folder, "cpu.json");
-  const node = (program: string, ...args: string[]): Cost => {
+  const node = (args: readonly string[], exitCode = 0): Cost => {
     const start = performance.now();
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
-      ["--import", join(folder, "report-cpu.mjs"), program, ...args],
+      ["--import", join(folder, "report-cpu.mjs"), ...args],
       { cwd: folder, encoding: "utf8", env: { ...process.env, CPU_REPORT: report } },
     );
     const wall = performance.now() - start;
-    if (status !== 0) throw new Error(`${[program, ...args].join(" ")} failed: ${stdout}${stderr}`);
+    if (status !== exitCode) throw new Error(`${args.join(" ")} ended with ${status}: ${stdout}${stderr}`);
     return { wall, cpu: Number(readFileSync(report, "utf8")) };
   };
   const compiler = join(root, "node_modules", "ts-patch", "bin", "tspc.js");
   return {
     folder,
     node,
-    tspc: (config) => node(compiler, "-p", join(folder, config)),
+    tspc: (config) => node([compiler, "-p", join(folder, config)]),
+    edit(count) {
+      for (let i = 0; i < count; i++) {
+        const file = join(folder, `src/flows/flow${i}.ts`);
+        writeFileSync(file, editedFile(i, readFileSync(file, "utf8")));
+      }
+    },
     remove: () => rmSync(folder, { recursive: true }),
   };
 }

@@ -77,6 +77,14 @@ export const fulfil${number} = workflow("fulfil${number}", async (order: Order${
 `;
 }
 
+/** A file with a workflow after some edits: a callee and a helper have other names, and a step is gone. */
+export function editedFile(number: number, text: string): string {
+  return text
+    .replaceAll(`charge${number}`, `debit${number}`)
+    .replaceAll(`find${number}`, `locate${number}`)
+    .replace('    await step("refund", refund', '    void ("refund", refund');
+}
+
 /** A file of about 2 kB without any workflow. */
 export function plainFile(number: number): string {
   return `export interface Item${number} {

@@ -2,6 +2,7 @@
 import { command } from "../command.js";
 import { lockDifferences } from "../lock-differences.js";
 import { projectOptions, readSources } from "../project.js";
+import { counted } from "../words.js";
 
 export const check = command({
   usage: ["check"],
@@ -17,9 +18,11 @@ brings them together.`,
     }
     const lines = lockDifferences(lock, files);
     for (const line of lines) print(line);
-    const places = files.reduce((sum, file) => sum + file.places.length, 0);
-    if (lines.length === 0) print(`${places} places in ${files.length} files, as the lock file has them`);
-    else warn(`The lock file differs from the code in ${lines.length} places. Run \`stepmark accept\`.`);
+    const counts = files.map(({ places }) => places.length).filter((count) => count > 0);
+    const places = counts.reduce((sum, count) => sum + count, 0);
+    if (lines.length === 0)
+      print(`${counted(places, "place")} in ${counted(counts.length, "file")}, as the lock file has them`);
+    else warn(`The lock file differs from the code in ${counted(lines.length, "place")}. Run \`stepmark accept\`.`);
     return lines.length === 0 ? 0 : 1;
   },
 });

@@ -10,6 +10,7 @@ import { filesAt } from "../git.js";
 import { moveText, nameOf, whereIs } from "../place-text.js";
 import { projectOptions, readSources } from "../project.js";
 import { existingStore, using } from "../run-store.js";
+import { counted } from "../words.js";
 
 export const diff = command({
   usage: ["diff REVISION [--store FILE] [--json]"],
@@ -89,7 +90,10 @@ function asText(found: Difference, affected: readonly Affected[], asked: boolean
     `${kept.length} kept, ${edited.length} edited, ${moved.length} moved, ${retired.length} retired, ${added.length} new, ` +
       `${unaccepted.length + lost.length} refused${unaccepted.length > 0 ? " (`stepmark accept` resolves those that have moved)" : ""}`,
   );
-  if (asked) lines.push(`${affected.length} runs in flight are affected${affected.length > 0 ? ":" : ""}`);
+  if (asked) {
+    const runs = counted(affected.length, "run");
+    lines.push(`${runs} in flight ${affected.length === 1 ? "is" : "are"} affected${affected.length > 0 ? ":" : ""}`);
+  }
   for (const { run, places } of affected)
     lines.push(`  ${run.id}  ${run.workflow}  ${run.status}  ${places.join(", ")}`);
   return lines;

@@ -138,6 +138,58 @@ describe("a place that is gone while something new does its work", () => {
   });
 });
 
+describe("places that are gone", () => {
+  const three = "const a = await step(charge, 1); await step(mail, 2); await step(mail, 3); return [a];";
+  const anchors = (each: readonly LockLine[]): string[] => each.map(({ anchor }) => anchor).sort();
+  beforeEach(async () => {
+    flow(three);
+    await run(answers());
+    flow("const a = await step(charge, 1); return [a];");
+  });
+
+  it.each(["", "y"])("are retired, all of them, on the answer %j", async (answer) => {
+    const { asked, printed } = await run(answers(answer));
+    expect(asked).toEqual(["gone      src/flow.ts  mail~1 in w()\n  Are these 2 gone for good? [Y/n] "]);
+    expect(printed).toContain("gone      src/flow.ts  mail in w()");
+    expect(anchors(lines().filter(isRetired))).toEqual(["mail", "mail~1"]);
+  });
+
+  it("are asked about one by one if they are not all gone for good", async () => {
+    const { asked } = await run(answers("n", "y", "n"));
+    expect(asked.slice(1)).toEqual([
+      "gone      src/flow.ts  mail in w()\n  Gone for good? [Y/n] ",
+      "gone      src/flow.ts  mail~1 in w()\n  Gone for good? [Y/n] ",
+    ]);
+    expect(anchors(lines().filter(isRetired))).toEqual(["mail"]);
+    expect(anchors(lines().filter(isUnclear))).toEqual(["mail~1"]);
+  });
+
+  it("are asked about alone if there is one", async () => {
+    flow("const a = await step(charge, 1); await step(mail, 2); return [a];");
+    const { asked } = await run(answers("n"));
+    expect(asked).toEqual(["gone      src/flow.ts  mail~1 in w()\n  Gone for good? [Y/n] "]);
+    expect(anchors(lines().filter(isUnclear))).toEqual(["mail~1"]);
+  });
+
+  it("stay in the lock file where nobody answers", async () => {
+    const before = lockText();
+    for (const ask of [undefined, answers(), answers("n"), answers("n", "y")]) {
+      expect((await run(ask)).status).toBe(1);
+      expect(lockText()).toBe(before);
+    }
+  });
+
+  it("are not asked about where another place goes on with the records", async () => {
+    rmSync(lockFile());
+    flow("const a = await (async () => step(charge, 1))(); return [a];");
+    await run(answers());
+    flow("const a = await step(charge, 1); return [a];");
+    const { asked, printed } = await run(answers("y"));
+    expect(asked).toEqual([expect.stringMatching(/The same as before/)]);
+    expect(printed).toContain("gone      src/flow.ts  fn in w()");
+  });
+});
+
 describe("moves and what is unclear, in one edit", () => {
   beforeEach(async () => {
     flow("const a = await pay(); const b = await pay(); await step(mail, 3); return [a, b];");

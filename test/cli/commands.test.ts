@@ -37,6 +37,15 @@ describe.each(loaded)("stepmark $name", ({ name, command }) => {
       new UsageError("Unknown option '--no-such-option'"),
     );
   });
+
+  it("says what an option has to be followed by", () => {
+    for (const [option, { type, value }] of Object.entries(command.options)) {
+      if (type === "boolean") continue;
+      const expected = new UsageError(`--${option} has to be followed by ${value ?? "a value"}`);
+      for (const args of [[`--${option}`], [`--${option}`, "--help"]])
+        expect(() => readArguments(args, command.options)).toThrow(expected);
+    }
+  });
 });
 
 describe("completion", () => {

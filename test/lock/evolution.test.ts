@@ -11,7 +11,7 @@ const note = (label: string, ...args: unknown[]): string => {
   ran.push([label, ...args].join(":"));
   return `${label}#${++results}`;
 };
-const imports = { bodies: { note } };
+const imports = { bodies: { note, charge: async (...xs: unknown[]) => note("charge", ...xs) } };
 
 const bodies = (...names: string[]): string =>
   names.map((name) => `const ${name} = async (...xs: unknown[]) => note("${name}", ...xs);\n`).join("");
@@ -275,6 +275,47 @@ describe("a call that was edited, with one beside it that has the text that it h
     const edited = flow("const a = await step(poll, 1); const b = await step(poll, 2); return { a, b };");
     const { accepted } = await edit(twins, edited, 2);
     expect(accepted).toMatchObject({ output: { a: "poll#1", b: "poll#2" }, ran: [] });
+  });
+});
+
+describe("E5: a callee renamed, and its call moved into a helper or back, in one edit", () => {
+  const inside = flow("const a = await step(charge, 1); return [a, await step(ship)];");
+  const debit = 'const debit = async (...xs: unknown[]) => note("debit", ...xs);\n';
+  const uncharged = (body: string, before: string): Sources => ({
+    "flow.ts": flow(body, debit + before)["flow.ts"]!.replace(/const charge = .*\n/, ""),
+  });
+  const helper = uncharged(
+    "const a = await pay(); return [a, await step(ship)];",
+    "const pay = async () => step(debit, 1);",
+  );
+
+  it.each([
+    ["moved", inside, helper],
+    ["moved back", helper, inside],
+    [
+      "moved, and the name imported as another",
+      inside,
+      {
+        "flow.ts": helper["flow.ts"]!.replace("import { note }", "import { note, charge as debit }").replace(debit, ""),
+      },
+    ],
+  ])("%s: keeps its record", async (_, v1, v2) => {
+    const { accepted, build, unlocked } = await edit(v1, v2, 1);
+    for (const outcome of [unlocked, build]) {
+      expect(outcome.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+      expect(outcome.ran).toEqual([]);
+    }
+    expect(accepted).toMatchObject({ ran: ["ship"], orphans: [] });
+  });
+
+  it("is unclear where its result is made something else of", async () => {
+    const v2 = uncharged(
+      "const b = [await pay()]; return [b, await step(ship)];",
+      "const pay = async () => step(debit, 1);",
+    );
+    const { accepted, lines } = await edit(inside, v2, 1);
+    expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge" }]);
+    expect(accepted).toMatchObject({ code: "RETIRED_SITE", ran: [] });
   });
 });
 

@@ -7,6 +7,7 @@ import type { CalledNames } from "./called-names.js";
 import { type LockLine, ownerOf } from "./lock-line.js";
 import { group, inside, spell } from "./match.js";
 import { calledAs, type Station } from "./routes.js";
+import { hasArguments } from "./same-call.js";
 import type { SourcePlace } from "./source-file.js";
 
 export interface Doubt {
@@ -50,11 +51,11 @@ function around(doubts: readonly Doubt[], gone: readonly LockLine[]): Doubt[] {
     });
 }
 
-/** Whether two sites may do one work: they call the same, or make the same of what they got for the same arguments. */
+/** Whether two sites may do one work: they call the same, or have the same arguments. */
 function isAlike(line: LockLine, place: SourcePlace, names: CalledNames): boolean {
   if (baseOf(line.anchor) === names.of(place)) return true;
   if ((line.calls ?? baseOf(line.anchor)) === names.calleeOf(place)) return true;
-  return line.rest === place.rest && line.rest.includes("-", 1) && line.own === place.own;
+  return line.rest === place.rest && hasArguments(line);
 }
 
 /** The sites that a place stands for: a site for itself, a call for all those that it leads to. */

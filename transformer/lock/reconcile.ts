@@ -11,7 +11,7 @@ import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone } 
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
-import { bestPairs, likelyTiers, likeness } from "./same-call.js";
+import { bestPairs, hasArguments, likelyTiers, likeness } from "./same-call.js";
 import type { SourceFile, SourcePlace } from "./source-file.js";
 
 export interface Move {
@@ -40,6 +40,11 @@ export interface Reconciliation {
   readonly retired: readonly LockLine[];
   /** Places that are gone, but perhaps not for good. */
   readonly unclear: readonly Doubt[];
+}
+
+/** Tags of calls that are gone, and whose part the keys of other places keep. */
+export function heldBy(moves: readonly Move[]): ReadonlySet<string> {
+  return new Set(moves.flatMap(({ route }) => route?.under.flatMap(tagsOfGone) ?? []));
 }
 
 /** @param lines of the lock file */
@@ -107,7 +112,7 @@ class Reconciling {
 
   private doubts(moves: readonly Move[]): Doubt[] {
     // What keys still hold is not gone, and what they leave out is not new.
-    const held = new Set(moves.flatMap(({ route }) => route?.under.flatMap(tagsOfGone) ?? []));
+    const held = heldBy(moves);
     return doubtsOf(
       { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
       { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
@@ -199,8 +204,7 @@ class Reconciling {
   private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
     if (this.matching.contested.has(line)) return 0;
     const isSameName = baseOf(line.anchor) === names.of(place);
-    if (!isSameName && ((line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place) || line.rest !== place.rest))
-      return 0;
+    if (!isSameName && !this.isRenamed(line, place, names)) return 0;
     const isEdited = line.text !== place.text;
     if (isEdited && this.isCopy(line, place)) return 0;
     const route = this.route(line, place);
@@ -208,6 +212,17 @@ class Reconciling {
     // What is done for each item is not what was done once, or the other way round.
     if (isEdited && route.iterates) return 0;
     return 1 + (line.text === place.text ? 2 : 0) + (line.own === place.own ? 1 : 0);
+  }
+
+  /** Whether a call of another name may be that of a line: it has its arguments, and calls the same, or another for the same result. */
+  private isRenamed(line: LockLine, place: SourcePlace, names: CalledNames): boolean {
+    if (line.rest !== place.rest) return false;
+    const name = baseOf(line.anchor);
+    if ((line.calls ?? name) === names.calleeOf(place)) return true;
+    const file = this.byPath.get(place.path);
+    if (!hasArguments(line) || file?.mentions(name) || names.contradict(line, place)) return false;
+    const [then, now] = this.commonFunction(line, place) ?? [[], []];
+    return isResultOf(line, now[0]?.call) || isResultOf(place, then[0]?.call);
   }
 
   /** Whether a call of another function had the text that a place has: then it is that one, or a copy of it. */
@@ -323,6 +338,11 @@ class Reconciling {
 
 /** Farther than this nothing is moved in one edit. */
 const longestRoute = 4;
+
+/** Whether the same is made of what comes of a call as of what comes of the call that leads to where it has gone, or was. */
+function isResultOf({ own, near }: Pick<LockLine, "own" | "near">, leg: Pick<LockLine, "own"> | undefined): boolean {
+  return !near && own === leg?.own;
+}
 
 /** Whether a place is a function that is given to a call. */
 function isOwnedBy(call: SourcePlace, place: SourcePlace): boolean {

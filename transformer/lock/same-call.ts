@@ -73,6 +73,11 @@ function similar(names: CalledNames): Tier<SourcePlace> {
   return (lines, places) => bestPairs(lines, places, score, 2);
 }
 
+/** Whether a call is given anything but what it calls. */
+export function hasArguments({ rest }: Pick<LockLine, "rest">): boolean {
+  return rest.includes("-", 1);
+}
+
 function argumentsOf({ rest }: Pick<LockLine, "rest">): string[] {
   return rest === "-" ? [] : rest.split("-");
 }

@@ -63,7 +63,9 @@ function collectIdentifiers(ts: TypeScript, file: ts.SourceFile): Set<string> {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) found.add(node.text);
-    ts.forEachChild(node, visit);
+    // `import { other as name }`: the other is no name of this file.
+    if (ts.isImportSpecifier(node)) visit(node.name);
+    else ts.forEachChild(node, visit);
   };
   visit(file);
   return found;
