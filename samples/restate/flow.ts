@@ -1,6 +1,9 @@
-/** Pages that are loaded and rendered at once (B4), and two workers that take images from one queue (B6): their bodies run on Restate. */
+/**
+ * Pages that are loaded and rendered at once (B4), two workers that take images from one queue (B6), and a body that ends only when it
+ * is told to: the bodies run on Restate.
+ */
 import { appendFileSync } from "node:fs";
-import { step, workflow } from "stepmark";
+import { step, stepContext, workflow } from "stepmark";
 
 /** Leaves a line that says that this body ran, in this process, whichever that is. */
 function note(label: string): void {
@@ -22,8 +25,15 @@ async function shrink(run: string, image: string): Promise<string> {
   return `small ${image}`;
 }
 
+async function hold(run: string): Promise<void> {
+  const { signal } = stepContext();
+  note(`${run} begins`);
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  note(`${run} is told to end`);
+}
+
 /** By these names both sides know them. */
-export const functions = { load, render, shrink };
+export const functions = { load, render, shrink, hold };
 
 export interface Input {
   run: string;
@@ -33,6 +43,8 @@ export interface Input {
 export const publishPages = workflow("publish-pages", async ({ run, items }: Input) =>
   Promise.all(items.map(async (page) => step(render, run, await step(load, run, page)))),
 );
+
+export const holdOn = workflow("hold-on", async (run: string) => step(hold, run));
 
 export const shrinkImages = workflow("shrink-images", async ({ run, items }: Input) => {
   const queue = [...items];

@@ -1,13 +1,18 @@
 /**
  * `npm run samples:restate`: B4 and B6 with their bodies on Restate. For each number of saved outcomes, the driver kills itself with
- * SIGKILL instead of saving the next one, and a new process resumes the run. Exits with 1 unless each body has run exactly once.
+ * SIGKILL instead of saving the next one, and a new process resumes the run. Then a run is cancelled while its body is at work there.
+ * Exits with 1 unless each body has run exactly once, and that one was told to end.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { memoryStore, Stepmark, type StepmarkError } from "stepmark";
+import { restateExecutor } from "stepmark/restate";
+import { functions, holdOn } from "./flow.js";
 import { binary, cure, register, type Server, startServer } from "./server.js";
 
 const program = binary();
@@ -55,6 +60,7 @@ try {
   endpoint = spawn(process.execPath, [here("./endpoint.js")], { env, stdio: ["ignore", "pipe", "inherit"] });
   await register(server, await portOf(endpoint));
   for (const play of plays) for (let saved = 0; saved < play.bodies.length; saved++) await kill(play, saved, server);
+  await cancel(server);
 } finally {
   endpoint?.kill("SIGKILL");
   await server?.stop();
@@ -87,6 +93,32 @@ async function kill(play: Play, saved: number, { ingress }: Server): Promise<voi
   const fate = `killed with ${saved} of ${play.bodies.length} outcomes saved and the next one in hand`;
   const outcome = `${ran.length} bodies ran, ${ran.length - new Set(ran).size} of them twice`;
   console.log(`${faults.length === 0 ? "ok" : "WRONG"}  ${play.id}  ${fate}: ${faults.join("; ") || outcome}`);
+}
+
+/** The body is in another process, and hears of the cancellation from Restate. */
+async function cancel({ ingress, admin }: Server): Promise<void> {
+  const id = "cancelled";
+  const app = new Stepmark({ store: memoryStore(), executor: restateExecutor({ ingress, admin, functions }) });
+  const run = await app.start(holdOn, id, { id });
+  const hasBegun = await isNoted(id, "begins");
+  await app.cancel(id);
+  const code = await run.result().then(
+    () => "its output",
+    (error: StepmarkError) => error.code,
+  );
+  const isTold = await isNoted(id, "is told to end");
+  await app.shutdown();
+  const isRight = hasBegun && code === "RUN_CANCELLED" && isTold;
+  if (!isRight) process.exitCode = 1;
+  const fate = `cancelled while its body is at work: the run ends with ${code}`;
+  console.log(`${isRight ? "ok" : "WRONG"}  ${fate}, and the body ${isTold ? "was" : "was not"} told to end`);
+}
+
+/** Whether a body says so within half a minute. */
+async function isNoted(run: string, what: string): Promise<boolean> {
+  for (const until = performance.now() + 30_000; performance.now() < until; await delay(50))
+    if (noted(run).includes(what)) return true;
+  return false;
 }
 
 /** What has run of a run, in whatever process. */

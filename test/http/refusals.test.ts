@@ -233,19 +233,18 @@ describe("a refusal", () => {
     expect(body.error.issues).toEqual(["$.price: no number"]);
   });
 
-  it.each(["cancel", "resume"])(
-    "to %s a run that another process drives says no word of that process",
-    async (action) => {
-      await app.start(busy, undefined, { id: "b" });
-      const elsewhere = new Stepmark({ store: { ...store }, workflows: [busy], http: { authorize: () => true } });
-      const other = await served(elsewhere.fetch);
-      const { status, body } = await ask("POST", `${other.url}/runs/b/${action}`, {});
-      const error = { code: "RUN_OWNED", message: "Another process drives the run and is alive." };
-      expect([status, body]).toEqual([409, { error }]);
-      await elsewhere.shutdown();
-      await other.close();
-    },
-  );
+  it("to resume a run that another process drives says no word of that process, which can be asked to end it", async () => {
+    await app.start(busy, undefined, { id: "b" });
+    const elsewhere = new Stepmark({ store: { ...store }, workflows: [busy], http: { authorize: () => true } });
+    const other = await served(elsewhere.fetch);
+    const { status, body } = await ask("POST", `${other.url}/runs/b/resume`, {});
+    const error = { code: "RUN_OWNED", message: "Another process drives the run and is alive." };
+    expect([status, body]).toEqual([409, { error }]);
+    const cancelled = await ask("POST", `${other.url}/runs/b/cancel`, {});
+    expect([cancelled.status, cancelled.body]).toEqual([200, { id: "b", status: "cancelled" }]);
+    await elsewhere.shutdown();
+    await other.close();
+  });
 
   it("of a second answer to one wait comes while the first is still on its way", async () => {
     await runs();

@@ -1,6 +1,6 @@
 /** The workflow of the storm: concurrency, nested steps, loops, a shared queue, a race, retries and a timer. */
 import { sleep, step, stepContext, workflow } from "stepmark";
-import { type Value, work } from "./work.js";
+import { type Value, work } from "../storm/ledger.js";
 
 /** What came of it: the value of each step, by its label. */
 export type Result = Record<string, Value>;

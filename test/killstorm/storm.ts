@@ -11,8 +11,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { codec, type Entry } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
+import { readLedger, type Value } from "../storm/ledger.js";
 import type { Result } from "./flow.js";
-import { begun, log, type Value } from "./work.js";
 
 export interface Storm {
   kills: number;
@@ -113,7 +113,11 @@ interface Life {
 }
 
 async function live(child: string, folder: string, kill: boolean): Promise<Life> {
-  const started = spawn(process.execPath, [child], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const started = spawn(process.execPath, [child], {
+    cwd: folder,
+    env: { ...process.env, STORM_LEDGER: ledgerIn(folder) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const seen: Seen[] = [];
   let result: unknown;
   let errors = "";
@@ -158,9 +162,14 @@ async function read(folder: string, damage: Damage): Promise<Entry[] | undefined
   }
 }
 
+function ledgerIn(folder: string): string {
+  return join(folder, "ledger");
+}
+
+/** The labels of the bodies that have begun, oldest first. */
 function bodies(folder: string): string[] {
-  const path = join(folder, log);
-  return existsSync(path) ? begun(path) : [];
+  const path = ledgerIn(folder);
+  return existsSync(path) ? readLedger(path).flatMap((line) => (line.type === "begin" ? [line.label] : [])) : [];
 }
 
 function isRecorded({ seq, key, value }: Seen, journal: readonly Entry[]): boolean {

@@ -362,6 +362,16 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await expect(store.post("none", { target: "t", value: "", at: 1 })).rejects.toBeInstanceOf(RunNotFoundError);
     });
 
+    it("tells which of some runs have messages that are not used", async () => {
+      const fence = await owned(store, "r");
+      for (const id of ["other", "neither", "not asked for"]) await store.create(newRun(id));
+      for (const id of ["r", "other", "not asked for"]) await store.post(id, { target: "t", value: "[1]", at: 1 });
+      const messaged = async () => (await store.messaged(["other", "r", "neither", "none"])).sort();
+      expect(await messaged()).toEqual(["other", "r"]);
+      await store.append("r", fence, [entry(1)], { consume: [1] });
+      expect([await messaged(), await store.messaged([])]).toEqual([["other"], []]);
+    });
+
     it("D5: takes one message for a target that may have only one, used or not", async () => {
       const fence = await owned(store, "r");
       await store.create(newRun("other"));

@@ -224,6 +224,45 @@ describe("a worker that ends", () => {
   });
 });
 
+describe("a worker that was out of reach of the database", () => {
+  /** A run that its worker does not drive, though it has been handed out. */
+  async function handedOut(change: string): Promise<void> {
+    await app.enqueue(pair, "a", { id: "a", runAt: "1d" });
+    await app.work(quick);
+    await setting.query(`UPDATE s.queue_runs SET state = 'given', turn = 1, ${change}`);
+  }
+
+  it("goes on with a run that it was given without being told", async () => {
+    await handedOut("given_at = now(), holder = (SELECT id FROM s.queue_workers)");
+    await expect.poll(async () => (await app.get("a")).status).toBe("completed");
+  });
+
+  it("goes on with a run whose job it has locked without being told", async () => {
+    await handedOut("given_at = now()");
+    // It is due tomorrow, so that nobody takes it before it is locked.
+    await setting.query(`
+      SELECT jobs.add_job('stepmark:run:pair', json_build_object('run', run, 'turn', turn), run_at := now() + interval '1 day',
+        job_key := 'stepmark:run:' || run) FROM s.queue_runs`);
+    await setting.query(`
+      UPDATE jobs._private_jobs SET locked_at = now() - interval '1 minute', locked_by = (SELECT locks[1] FROM s.queue_workers)
+      WHERE key LIKE 'stepmark:run:%'`);
+    await setting.query("UPDATE s.queue_runs SET given_at = now() - interval '1 minute'");
+    await expect.poll(async () => (await app.get("a")).status).toBe("completed");
+  });
+});
+
+it("a run that a worker in another process drives is cancelled by whoever wants it to be", async () => {
+  await setting.process();
+  const run = await app.enqueue(held, "a");
+  await setting.noted("a begins");
+  await app.cancel(run.id);
+  expect((await app.get(run.id)).status).toBe("cancelled");
+  expect(await setting.query("SELECT run FROM s.queue_runs")).toEqual([]);
+  expect((await app.entries(run.id)).map(({ state }) => state)).toEqual(["done"]);
+  // The worker's hand is free.
+  expect(await (await app.enqueue(pair, "b")).result()).toEqual(["b 1", "b 2"]);
+});
+
 describe("a run that ends its process", () => {
   it("fails with its own error after so many processes, and the others' work is done", async () => {
     const run = await app.enqueue(poison, undefined, { id: "poison" });

@@ -23,7 +23,7 @@ import { type Places, placesOf, prepareQueue, statementsOf } from "./schema.js";
 export interface GraphileQueueOptions extends Pick<ConnectionOptions, "connections" | "timeout"> {
   /** The store's schema (default `stepmark`): the queue's own tables are made beside its tables. */
   schema?: string;
-  /** The schema of graphile-worker's tables (default: the store's, followed by `_jobs`). */
+  /** The schema of graphile-worker's tables, of letters, digits and underscores (default: the store's, followed by `_jobs`). */
   jobs?: string;
 }
 
@@ -67,7 +67,7 @@ class GraphileQueue implements Queue<PostgresSession> {
       throw new InvalidArgumentError("`graphileQueue` was given neither an address nor a pool", "Give it one of them.");
     }
     const store = schemaOf(options.schema ?? "stepmark");
-    this.places = placesOf(store, schemaOf(options.jobs ?? `${store.name}_jobs`).name);
+    this.places = placesOf(store, jobsSchemaOf(options.jobs ?? `${store.name}_jobs`));
   }
 
   async put<T>(id: string, order: Order<PostgresSession>, create: (store: Store) => Promise<T>): Promise<T> {
@@ -138,6 +138,19 @@ class GraphileQueue implements Queue<PostgresSession> {
     const what = `The queue (schema ${JSON.stringify(this.places.store.name)}) failed: ${faultIn(cause)}`;
     return new StoreError(what, { runId, cause }, cureOf(cause));
   }
+}
+
+/**
+ * graphile-worker puts the name of its schema into its statements as it is.
+ *
+ * @throws InvalidArgumentError
+ */
+function jobsSchemaOf(name: string): string {
+  if (/^\w+$/.test(name)) return schemaOf(name).name;
+  throw new InvalidArgumentError(
+    `graphile-worker's schema cannot be named ${JSON.stringify(name)}`,
+    "Give `jobs` a name of letters, digits and underscores.",
+  );
 }
 
 /** graphile-worker's own tables: several processes may make them at once, of which one succeeds. */

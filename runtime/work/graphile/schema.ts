@@ -42,6 +42,7 @@ const [earliest, latest] = [-6e13, 8.64e15];
 // ready: it may be driven. given: it has been handed out, and a job says so; with a holder once a process has begun.
 const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
   const g = quotedName(jobs);
+  const order = quotedText(`${s}.queue_order`);
   const tell = `PERFORM pg_notify(${quotedText(channel)}, '')`;
   return `
   CREATE TABLE ${s}.queue_version (version integer NOT NULL);
@@ -54,7 +55,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
     rank smallint NOT NULL, -- the priority, negated: the least goes first
     state text COLLATE "C" NOT NULL,
     begun boolean NOT NULL DEFAULT false, -- whether it has been driven before
-    since bigint NOT NULL DEFAULT nextval('${s}.queue_order'),
+    since bigint NOT NULL DEFAULT nextval(${order}),
     turn bigint NOT NULL DEFAULT 0, -- how often it was handed out
     given_at timestamptz,
     holder text COLLATE "C", -- the worker that drives it
@@ -105,7 +106,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
 
   CREATE FUNCTION ${s}.queue_on_message() RETURNS trigger LANGUAGE plpgsql AS ${quotedText(`
     BEGIN
-      UPDATE ${s}.queue_runs SET state = 'ready', since = nextval('${s}.queue_order')
+      UPDATE ${s}.queue_runs SET state = 'ready', since = nextval(${order})
         WHERE run = NEW.run AND state = 'waiting';
       IF FOUND THEN ${tell}; END IF;
       RETURN NULL;
@@ -121,7 +122,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
         UPDATE ${s}.queue_runs SET
           state = CASE WHEN EXISTS (SELECT FROM ${s}.inbox WHERE run = NEW.number AND used = 0 AND number > seen)
             THEN 'ready' ELSE 'waiting' END,
-          since = nextval('${s}.queue_order'), holder = NULL, takeovers = 0
+          since = nextval(${order}), holder = NULL, takeovers = 0
           WHERE run = NEW.number;
         IF FOUND AND NEW.due IS NOT NULL THEN
           -- A process whose clock is behind this one comes back before it is due there: once a second is enough.
@@ -157,7 +158,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
 
   CREATE FUNCTION ${s}.queue_wake(this bigint) RETURNS void LANGUAGE plpgsql AS ${quotedText(`
     BEGIN
-      UPDATE ${s}.queue_runs SET state = 'ready', since = nextval('${s}.queue_order')
+      UPDATE ${s}.queue_runs SET state = 'ready', since = nextval(${order})
         WHERE run = this AND state IN ('planned', 'waiting');
       IF FOUND THEN ${tell}; END IF;
     END`)};
@@ -228,7 +229,7 @@ const version1 = ({ store: { quoted: s }, jobs, channel }: Places): string => {
         INSERT INTO ${s}.queue_starts SELECT given.workflow, given.key, moment FROM given JOIN ${s}.queue_limits AS l USING (workflow)
         WHERE NOT given.begun AND (l.rate IS NOT NULL OR l.key_rate IS NOT NULL)
       ), turns AS (
-        INSERT INTO ${s}.queue_lanes SELECT workflow, key, nextval('${s}.queue_order')
+        INSERT INTO ${s}.queue_lanes SELECT workflow, key, nextval(${order})
           FROM (SELECT workflow, key FROM given GROUP BY workflow, key ORDER BY max(position)) AS lane
         ON CONFLICT (workflow, key) DO UPDATE SET served = excluded.served
       )
