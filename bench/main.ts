@@ -10,7 +10,7 @@ import { writeSpeed } from "./docs.js";
 import { machine } from "./measure/machine.js";
 import { measure } from "./measure/rounds.js";
 import { page, type Results } from "./measure/table.js";
-import { stepsOf, workloads } from "./measure/workloads.js";
+import { sizeOf, workloads } from "./measure/workloads.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -56,7 +56,7 @@ const results: Results = {
   workloads: Object.fromEntries(
     names.map((name) => {
       const { title, unit, shape } = all[name]!;
-      const steps = stepsOf(shape);
+      const steps = sizeOf(shape);
       return [name, { title, unit, ...(steps !== undefined && { steps }) }];
     }),
   ),

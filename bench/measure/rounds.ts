@@ -5,7 +5,7 @@ import type { Order, Report } from "./child.js";
 import { takePlace } from "./places.js";
 import { inChild } from "./processes.js";
 import { type Spread, spread } from "./statistics.js";
-import { outputOf, type Shape, shortened, stepsOf, type Workload } from "./workloads.js";
+import { outputOf, type Shape, shortened, sizeOf, type Workload } from "./workloads.js";
 
 /** What came out for one contender at one workload. */
 export interface Cell {
@@ -16,8 +16,8 @@ export interface Cell {
   not?: string;
   /** In the workload's unit. */
   value?: Spread;
-  /** How many steps there were, where they are fewer than the workload's. */
-  steps?: number;
+  /** How many steps there were, or waiting runs, where they are fewer than the workload's. */
+  fewer?: number;
   /** Of a resume, in milliseconds: medians of its parts. */
   parts?: { open: number; pickUp: number; replay: number };
 }
@@ -37,7 +37,7 @@ export interface Plan {
 
 interface Measured {
   value: number;
-  steps?: number;
+  fewer?: number;
   parts?: { open: number; pickUp: number; replay: number };
 }
 
@@ -80,13 +80,13 @@ function takesPart(contender: Contender, { contenders }: Workload, durability: D
   return durability === "power" ? power !== null : (process ?? power) !== null;
 }
 
-function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "steps" | "parts"> {
+function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "fewer" | "parts"> {
   if (typeof all === "string") return { not: all };
   const of = (what: (one: Measured) => number): number => spread(all.map(what)).median;
-  const { steps, parts } = all[0]!;
+  const { fewer, parts } = all[0]!;
   return {
     value: spread(all.map(({ value }) => value)),
-    ...(steps !== undefined && { steps }),
+    ...(fewer !== undefined && { fewer }),
     ...(parts !== undefined && {
       parts: {
         open: of(({ parts }) => parts!.open),
@@ -113,11 +113,11 @@ function whyNot(contender: Contender, { shape }: Workload, { server, quick }: Pl
 }
 
 async function once(contender: Contender, workload: Workload, durability: Durability, plan: Plan): Promise<Measured> {
-  const { mostSteps } = contender;
-  const shape = mostSteps === undefined ? workload.shape : shortened(workload.shape, mostSteps.count);
-  const steps = stepsOf(shape);
+  const { most } = contender;
+  const shape = most === undefined ? workload.shape : shortened(workload.shape, most);
+  const size = sizeOf(shape);
   const measured = await measureShape(contender, shape, durability, plan);
-  return { ...measured, ...(steps !== stepsOf(workload.shape) && { steps: steps! }) };
+  return { ...measured, ...(size !== sizeOf(workload.shape) && { fewer: size! }) };
 }
 
 async function measureShape(

@@ -82,21 +82,15 @@ function table(results: Results, contenders: readonly Contender[], durability: D
   return grid(all) + (footnotes ? `\n\n${footnotes}` : "");
 }
 
-function text(
-  cell: Cell | undefined,
-  { unit, steps }: Head,
-  { mostSteps }: Contender,
-  note: (t: string) => string,
-): string {
+function text(cell: Cell | undefined, { unit, steps }: Head, { most }: Contender, note: (t: string) => string): string {
   if (cell === undefined) return "";
   if (cell.value === undefined) return `-${note(cell.not!)}`;
   const { median, least, greatest } = cell.value;
-  if (unit === "bytes") return bytes(median);
+  const fewer = cell.fewer === undefined ? "" : note(`With ${cell.fewer.toLocaleString("en")}: ${most!.because}.`);
+  if (unit === "bytes") return `${bytes(median)}${fewer}`;
   const range = least === greatest ? "" : ` (${plain(least)}-${plain(greatest)})`;
-  const count = cell.steps ?? steps;
+  const count = cell.fewer ?? steps;
   const rate = count === undefined ? "" : `, ${Math.round((count / median) * 1_000).toLocaleString("en")}/s`;
-  const fewer =
-    cell.steps === undefined ? "" : note(`With ${cell.steps.toLocaleString("en")} steps: ${mostSteps!.because}.`);
   return `${ms(median)}${range}${rate}${fewer}`;
 }
 
