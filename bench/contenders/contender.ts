@@ -1,6 +1,6 @@
 /** One interface for all that are measured and tried: the store's place goes in, runs come out. */
 import type { ScenarioName } from "../correctness/scenarios.js";
-import type { FlowName, Most } from "../measure/workloads.js";
+import type { FlowName, Most } from "../speed/workloads.js";
 
 /**
  * What an acknowledged step survives: `power` a loss of power (SQLite `synchronous=FULL`, Postgres

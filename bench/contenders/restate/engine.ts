@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type ServiceDefinition, serve, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import { connect } from "@restatedev/restate-sdk-clients";
-import { marks } from "../../measure/marks.js";
+import { marks } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 import type { Address } from "./server.js";
 

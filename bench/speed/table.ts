@@ -1,6 +1,7 @@
 /** Results as text: one table a durability, a row a workload, a column a contender. */
 import type { Contender, Durability } from "../contenders/contender.js";
-import type { Machine } from "./machine.js";
+import { grid } from "../harness/grid.js";
+import type { Machine } from "../harness/machine.js";
 import type { Cell } from "./rounds.js";
 import type { Workload } from "./workloads.js";
 
@@ -97,12 +98,3 @@ function text(cell: Cell | undefined, { unit, steps }: Head, { most }: Contender
 const plain = (n: number): string => (n < 10 ? n.toFixed(1) : Math.round(n).toLocaleString("en"));
 const ms = (n: number): string => `${plain(n)} ms`;
 const bytes = (n: number): string => (n < 1_000 ? `${Math.round(n)} B` : `${(n / 1_000).toFixed(1)} kB`);
-
-/** A Markdown table whose columns line up. */
-export function grid(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
-  const [head, ...rest] = rows;
-  return [line(head!), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rest.map(line)].join("\n");
-}

@@ -1,9 +1,9 @@
 /** Who is measured when: contenders take turns, so that a slow minute of the machine is everyone's. */
 import process from "node:process";
 import type { Contender, Durability } from "../contenders/contender.js";
+import { takePlace } from "../harness/places.js";
+import { inChild } from "../harness/processes.js";
 import type { Order, Report } from "./child.js";
-import { takePlace } from "./places.js";
-import { inChild } from "./processes.js";
 import { type Spread, spread } from "./statistics.js";
 import { outputOf, type Shape, shortened, sizeOf, type Workload } from "./workloads.js";
 
@@ -34,6 +34,8 @@ export interface Plan {
   /** Address of a Postgres server. */
   server: string | undefined;
 }
+
+const child = new URL("child.js", import.meta.url);
 
 interface Measured {
   value: number;
@@ -129,7 +131,7 @@ async function measureShape(
   const { remove, ...place } = await takePlace(contender, durability, server);
   const order = (task: Order["task"]): Order => ({ contender: contender.name, place, task });
   const live = async (task: Order["task"]): Promise<Report> => {
-    const { message, signal, late, printed } = await inChild(contender, "child.js", order(task), patience);
+    const { message, signal, late, printed } = await inChild(contender, child, order(task), patience);
     if (late) throw new Error(`not ended after ${patience / 1_000} s`);
     const { report, error } = (message ?? {}) as { report?: Report; error?: string };
     if (report !== undefined) return report;
@@ -160,7 +162,7 @@ async function measureShape(
         const { recorded } = shape;
         const input = { count: recorded + 1 };
         const killed = order({ kind: "run", flow: "chain", input, id: "run", output: undefined, killAt: recorded });
-        const { signal, late, message } = await inChild(contender, "child.js", killed, patience);
+        const { signal, late, message } = await inChild(contender, child, killed, patience);
         if (late) throw new Error(`did not record so many steps in ${patience / 1_000} s`);
         if (signal !== "SIGKILL") {
           throw new Error(`failed: ${firstLine((message as { error?: string } | undefined)?.error ?? "no crash")}`);
