@@ -1,5 +1,4 @@
 /** One interface for all that are measured and tried: the store's place goes in, runs come out. */
-import type { ScenarioName } from "../correctness/scenarios.js";
 import type { FlowName, Most } from "../speed/workloads.js";
 
 /**
@@ -60,8 +59,6 @@ export interface Contender {
   startServer?(folder: string, durability: Durability): Promise<{ address: string; stop(): Promise<void> }>;
   /** Opens it with the flows that are measured. */
   speed?(): Promise<(place: Place) => Promise<Engine>>;
-  /** Scenarios that cannot be written with it, and why. */
-  unwritable?: Partial<Record<ScenarioName, string>>;
   /** Opens it with the flows of the scenarios; `edited`: as they are after the edit. */
   correctness?(): Promise<(place: Place, edited: boolean) => Promise<Engine>>;
 }

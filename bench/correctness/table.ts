@@ -17,7 +17,6 @@ const words: Record<Verdict, string> = {
   refused: "refused",
   held: "held",
   stuck: "stuck",
-  cannot: "n/a",
   "not run": "not run",
 };
 
