@@ -1,6 +1,5 @@
 /** One interface for all that are measured and tried: the store's place goes in, runs come out. */
-import type { ScenarioName } from "../correctness/scenarios.js";
-import type { FlowName } from "../measure/workloads.js";
+import type { FlowName, Most } from "../speed/workloads.js";
 
 /**
  * What an acknowledged step survives: `power` a loss of power (SQLite `synchronous=FULL`, Postgres
@@ -44,8 +43,8 @@ export interface Contender {
   cannot: Partial<Record<FlowName | "memory" | "crash", string>>;
   /** Whether callers learn of a run's end by asking now and then: it is then measured from the flow's first line to its last. */
   polls?: true;
-  /** Its runs are given no more steps, and why. */
-  mostSteps?: { count: number; because: string };
+  /** No more than so many steps in a run, and waiting runs at once, and why. */
+  most?: Most & { because: string };
   /** So long a run waits that its process has left, in milliseconds, where it waits longer than the rest of the work takes. */
   lease?: number;
   /** What a reader has to know to read its numbers. */
@@ -60,8 +59,6 @@ export interface Contender {
   startServer?(folder: string, durability: Durability): Promise<{ address: string; stop(): Promise<void> }>;
   /** Opens it with the flows that are measured. */
   speed?(): Promise<(place: Place) => Promise<Engine>>;
-  /** Scenarios that cannot be written with it, and why. */
-  unwritable?: Partial<Record<ScenarioName, string>>;
   /** Opens it with the flows of the scenarios; `edited`: as they are after the edit. */
   correctness?(): Promise<(place: Place, edited: boolean) => Promise<Engine>>;
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Case } from "./scenarios.js";
 import type { Line } from "./stage.js";
 
-export type Verdict = "right" | "wrong" | "refused" | "held" | "stuck" | "cannot" | "not run";
+export type Verdict = "right" | "wrong" | "refused" | "held" | "stuck" | "not run";
 
 export interface Outcome {
   verdict: Verdict;
@@ -52,7 +52,7 @@ function faultOf(lines: readonly Line[], bodies: readonly string[]): string | un
   return missing.length === 0 ? undefined : `never ran "${missing[0]}"`;
 }
 
-const severity: readonly Verdict[] = ["right", "not run", "cannot", "held", "refused", "stuck", "wrong"];
+const severity: readonly Verdict[] = ["right", "not run", "held", "refused", "stuck", "wrong"];
 
 /** The worst of several. */
 export function worst(outcomes: readonly Outcome[]): Outcome {

@@ -1,8 +1,8 @@
 /** A scenario's lives, one process after the other, on one store. */
 import { join } from "node:path";
 import type { Contender } from "../contenders/contender.js";
-import { takePlace } from "../measure/places.js";
-import { inChild } from "../measure/processes.js";
+import { takePlace } from "../harness/places.js";
+import { inChild } from "../harness/processes.js";
 import type { Order, Report } from "./child.js";
 import { type Ending, judge, type Outcome, worst } from "./judge.js";
 import { type ScenarioName, scenarios } from "./scenarios.js";
@@ -40,7 +40,12 @@ async function playCase(
   const ledger = join(place.folder, "ledger");
   const live = async (life: number): Promise<Ending | "killed"> => {
     const order: Order = { contender: contender.name, place, scenario, index, life, ledger };
-    const { message, late, signal, printed } = await inChild(contender, "../correctness/child.js", order, patience);
+    const { message, late, signal, printed } = await inChild(
+      contender,
+      new URL("child.js", import.meta.url),
+      order,
+      patience,
+    );
     if (late) return { kind: "late", milliseconds: patience };
     if (signal === "SIGKILL") return "killed";
     const report = message as Report | undefined;

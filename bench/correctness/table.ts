@@ -1,7 +1,7 @@
 /** Outcomes as text: a row a scenario, a column a contender, and a line for each that is not right. */
 import type { Contender } from "../contenders/contender.js";
-import type { Machine } from "../measure/machine.js";
-import { grid } from "../measure/table.js";
+import { grid } from "../harness/grid.js";
+import type { Machine } from "../harness/machine.js";
 import type { Outcome, Verdict } from "./judge.js";
 import { type ScenarioName, scenarios } from "./scenarios.js";
 
@@ -17,7 +17,6 @@ const words: Record<Verdict, string> = {
   refused: "refused",
   held: "held",
   stuck: "stuck",
-  cannot: "n/a",
   "not run": "not run",
 };
 

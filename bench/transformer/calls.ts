@@ -1,5 +1,4 @@
-/** What instrumented code costs where no run is: nanoseconds for a call, for entering a function, for an iteration. */
-
+/** What instrumented code costs: nanoseconds for a call, for entering a function, for the key of a step; in a run, and where none is. */
 import { memoryStore, Stepmark, workflow } from "stepmark";
 import { transformText } from "stepmark/transform";
 import { inTurn, stopwatch } from "./rounds.js";
@@ -11,38 +10,98 @@ exports.awaited = async (f, n) => { let x = 0; for (let i = 0; i < n; i++) x = a
 exports.leaf = (g) => (x) => { if (x < 0) g(x); return x + 1; };
 `;
 
+/** The same loop as a step in each iteration, and as a helper with a step in it. */
+const stepSource = `import { step } from "stepmark";
+exports.steps = async (f, n) => { let x = 0; for (let i = 0; i < n; i++) x = await step(f, x); return x; };
+exports.helped = async (f, n) => { let x = 0; for (let i = 0; i < n; i++) x = await help(f, x); return x; };
+async function help(f, x) { return await step(f, x); }
+`;
+
 type Bare = (x: number) => number;
+type Later = (x: number) => Promise<number>;
+
 interface Code {
   call(f: Bare, n: number): number;
   method(o: { m: Bare }, n: number): number;
-  awaited(f: (x: number) => Promise<number>, n: number): Promise<number>;
+  awaited(f: Later, n: number): Promise<number>;
   /** A function that opens a frame. */
   leaf(g: Bare): Bare;
 }
 
-const times = 1_000_000;
+interface StepCode {
+  steps(f: Later, n: number): Promise<number>;
+  helped(f: Later, n: number): Promise<number>;
+}
 
-/** Nanoseconds that one call costs more than in the source. */
+const times = 1_000_000;
+const file = "calls.js";
+const transformed = (code: string): string => transformText(code, { file, root: ".", include: [file] })!.code;
+
+/** Nanoseconds that one call costs more than in the source, where no run is. */
 export async function callCost(rounds: number): Promise<Record<string, number>> {
-  const transformed = transformText(source, { file: "calls.js", root: ".", include: ["calls.js"] })!.code;
-  const plain = evaluate(source);
-  const marked = evaluate(transformed);
-  const held = await figures(rounds, plain, marked, "");
+  const alone = await figures(rounds, "");
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
   const waiting = workflow("waiting", () => released);
-  const app = new Stepmark({ store: memoryStore(), workflows: [waiting], stallAfter: 3_600_000 });
-  const run = await app.start(waiting);
-  const beside = await figures(rounds, plain, marked, ", while a run is under way elsewhere");
-  release();
-  await run.result();
-  await app.shutdown();
-  return { ...held, ...beside };
+  const beside = await inApp(waiting, async () => {
+    const figured = await figures(rounds, ", while a run is under way elsewhere");
+    release();
+    return figured;
+  });
+  return { ...alone, ...beside };
 }
 
-async function figures(rounds: number, plain: Code, marked: Code, when: string): Promise<Record<string, number>> {
+/** Nanoseconds that one call costs more than in the source in a run, and that the key of one step costs: no store, no body. */
+export async function runCost(rounds: number): Promise<Record<string, number>> {
+  let found: Record<string, number> = {};
+  const measured = workflow("measured", async () => {
+    found = { ...(await figures(rounds, "")), ...(await keyFigures(rounds)) };
+  });
+  await inApp(measured, async () => {});
+  return found;
+}
+
+/** @param beside done while the run is under way; the run ends before the result is there */
+async function inApp<T>(flow: ReturnType<typeof workflow<void, void>>, beside: () => Promise<T>): Promise<T> {
+  const app = new Stepmark({ store: memoryStore(), workflows: [flow], stallAfter: 3_600_000 });
+  const run = await app.start(flow);
+  const result = await beside();
+  await run.result();
+  await app.shutdown();
+  return result;
+}
+
+/** A step here is its identity, which is asked for as steps do, and the body itself. */
+async function keyFigures(rounds: number): Promise<Record<string, number>> {
+  const identity = new URL("../../../dist/runtime/calls/identity.js", import.meta.url);
+  const { identify } = (await import(identity.href)) as { identify(name: string, at: object, key: undefined): unknown };
+  const step = (f: Later, x: number): Promise<number> => f(x);
+  step.at = (frame: object, index: number, path: unknown, _captures: unknown, f: Later, x: number) => {
+    identify("step", { frame, index, path }, undefined);
+    return f(x);
+  };
+  const withoutImport = (code: string): string => code.slice(code.indexOf("\n"));
+  const plain = evaluate<StepCode>(withoutImport(stepSource), step);
+  const marked = evaluate<StepCode>(withoutImport(transformed(stepSource)), step);
+  const later: Later = async (x) => x + 1;
+  const count = times / 10;
+  const found = await inTurn(rounds, {
+    "plain step": () => timedAsync(() => plain.steps(later, count), count),
+    "marked step": () => timedAsync(() => marked.steps(later, count), count),
+    "plain helper": () => timedAsync(() => plain.helped(later, count), count),
+    "marked helper": () => timedAsync(() => marked.helped(later, count), count),
+  });
+  return {
+    "the key of a step in a loop": found["marked step"] - found["plain step"],
+    "a helper in a loop, and the key of the step in it": found["marked helper"] - found["plain helper"],
+  };
+}
+
+async function figures(rounds: number, when: string): Promise<Record<string, number>> {
+  const plain = evaluate<Code>(source);
+  const marked = evaluate<Code>(transformed(source));
   const add: Bare = (x) => x + 1;
   const later = async (x: number): Promise<number> => x + 1;
   const object = { m: add };
@@ -71,10 +130,11 @@ function prefixed<T>(prefix: string, record: Record<string, T>): Record<string, 
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [prefix + name, value]));
 }
 
-function evaluate(code: string): Code {
+/** @param step what code with steps calls them by */
+function evaluate<T>(code: string, step?: unknown): T {
   const exports = {};
-  new Function("exports", code)(exports);
-  return exports as Code;
+  new Function("exports", "step", code)(exports, step);
+  return exports as T;
 }
 
 function timed(work: () => unknown): number {

@@ -1,10 +1,10 @@
 /**
- * What the transformer costs: in builds, in size, and where instrumented code runs outside any run.
+ * What the transformer costs: in builds, in size, and where instrumented code runs, outside any run and in one.
  * `npm run bench:transformer` prints medians of several rounds; `-- --rounds N` sets how many, `-- --only text` which part.
  */
 import { parseArgs } from "node:util";
 import { transformText } from "stepmark/transform";
-import { callCost } from "./calls.js";
+import { callCost, runCost } from "./calls.js";
 import { compileCost } from "./compile.js";
 import { lockCost } from "./lock.js";
 import type { Comparison, Cost } from "./project.js";
@@ -14,7 +14,7 @@ import { emittedSizes, textSpeed } from "./text.js";
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "5" },
-    only: { type: "string", default: "calls,text,size,compile,lock" },
+    only: { type: "string", default: "calls,run,text,size,compile,lock" },
   },
 });
 const rounds = Math.max(1, Number.parseInt(values.rounds, 10));
@@ -27,6 +27,10 @@ if (parts.has("calls")) {
   for (const [name, ns] of Object.entries(await callCost(rounds))) line(name, `${ns.toFixed(1)} ns`);
   const left = transformText(plainFile(0), { file: "plain.ts" });
   line("in a file that does not import the library", left === undefined ? "0 ns: it is not touched" : "touched");
+}
+if (parts.has("run")) {
+  console.log("in a run, more than in the source; no store, no body:");
+  for (const [name, ns] of Object.entries(await runCost(rounds))) line(name, `${ns.toFixed(0)} ns`);
 }
 if (parts.has("text")) {
   console.log("speed, in source text a second of processor time:");

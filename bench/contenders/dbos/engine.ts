@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { marks } from "../../measure/marks.js";
+import { marks } from "../../speed/marks.js";
 import { type Engine, HeldError, type Place } from "../contender.js";
 
 export type Flow = (input: never) => Promise<unknown>;

@@ -5,7 +5,7 @@ import { SqlClient } from "@effect/sql";
 import { SqliteClient } from "@effect/sql-sqlite-node";
 import { Activity, Workflow, type WorkflowEngine } from "@effect/workflow";
 import { Effect, Layer, Logger, LogLevel, ManagedRuntime, Schema } from "effect";
-import { marks } from "../../measure/marks.js";
+import { marks } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 
 export type Durable<T> = Effect.Effect<T, never, WorkflowEngine.WorkflowEngine | WorkflowEngine.WorkflowInstance>;

@@ -1,7 +1,7 @@
 import { Activity, DurableDeferred } from "@effect/workflow";
 import { Effect, Schema } from "effect";
-import { entered, left, produce, work } from "../../measure/marks.js";
-import type { FlowInputs, Flows } from "../../measure/workloads.js";
+import { entered, left, produce, work } from "../../speed/marks.js";
+import type { FlowInputs, Flows } from "../../speed/workloads.js";
 import type { Engine, Place } from "../contender.js";
 import { activity, type Durable, openEngine } from "./engine.js";
 

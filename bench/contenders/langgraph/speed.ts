@@ -1,6 +1,6 @@
 import { type BaseCheckpointSaver, entrypoint, interrupt, task } from "@langchain/langgraph";
-import { entered, left, produce, work } from "../../measure/marks.js";
-import type { FlowInputs, Flows } from "../../measure/workloads.js";
+import { entered, left, produce, work } from "../../speed/marks.js";
+import type { FlowInputs, Flows } from "../../speed/workloads.js";
 import type { Engine, Place } from "../contender.js";
 import { openEngine } from "./engine.js";
 

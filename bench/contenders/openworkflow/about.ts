@@ -10,7 +10,7 @@ const openworkflow = {
   },
   cannot: {},
   polls: true as const,
-  mostSteps: { count: 1_000, because: "it allows no more" },
+  most: { steps: 1_000, because: "it allows no more" },
   lease: 30_000,
   notes: [
     "Its SQLite is `node:sqlite`, so it runs on Node 22.",

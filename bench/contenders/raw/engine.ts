@@ -1,6 +1,6 @@
 /** What is measured of raw rows, whoever writes them. */
-import { entered, left } from "../../measure/marks.js";
-import type { FlowInputs } from "../../measure/workloads.js";
+import { entered, left } from "../../speed/marks.js";
+import type { FlowInputs } from "../../speed/workloads.js";
 import type { Engine } from "../contender.js";
 
 export interface Rows {

@@ -1,6 +1,6 @@
 /** One small row a transaction, on one connection for each run. */
 import { Pool } from "pg";
-import { work } from "../../measure/marks.js";
+import { work } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 import { engineOn } from "./engine.js";
 import { row } from "./row.js";

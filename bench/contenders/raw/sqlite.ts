@@ -1,7 +1,7 @@
 /** One small row a transaction, through better-sqlite3. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { work } from "../../measure/marks.js";
+import { work } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 import { engineOn } from "./engine.js";
 import { row } from "./row.js";

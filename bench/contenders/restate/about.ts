@@ -1,12 +1,6 @@
 import type { Contender } from "../contender.js";
 import { serverMissing, startServer } from "./server.js";
 
-const nested = "a step inside a step is not allowed";
-
-/** Its SDK says "awaitNext already pending", and tries again for ever. */
-const strands =
-  "only one strand of a handler can await at a time: branches with steps of their own are handlers of their own";
-
 export const restate: Contender = {
   name: "restate",
   title: "Restate",
@@ -17,10 +11,10 @@ export const restate: Contender = {
     power: "as it comes",
     process: "`rocksdb-disable-wal-fsync` of its log server",
   },
-  cannot: { nested, tree: strands },
-  unwritable: { A1: nested, B1: strands, B2: strands, B4: strands, B6: strands },
+  cannot: {},
   notes: [
     "Its SDK needs Node 22. One node of its server on the same machine; workflows are invoked through its HTTP ingress.",
+    "A step inside a step is not allowed, and one strand of a handler waits at a time: nested steps, and branches with steps of their own, are handlers that are called, as its documentation has it.",
   ],
   identity: "how many steps came before it in the run; the step's name is compared",
   missing: serverMissing,

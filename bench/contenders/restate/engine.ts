@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { serve, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
+import { type ServiceDefinition, serve, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import { connect } from "@restatedev/restate-sdk-clients";
-import { marks } from "../../measure/marks.js";
+import { marks } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 import type { Address } from "./server.js";
 
@@ -9,12 +9,17 @@ export type Flow = (context: WorkflowContext, input: never) => Promise<unknown>;
 
 const silent = (): void => {};
 
-export async function openEngine({ address }: Place, flows: Record<string, Flow>): Promise<Engine> {
+/** @param tasks what flows call as handlers of their own */
+export async function openEngine(
+  { address }: Place,
+  flows: Record<string, Flow>,
+  tasks: ServiceDefinition<string, unknown>,
+): Promise<Engine> {
   const { ingress, admin, endpoint } = JSON.parse(address!) as Address;
   const definitions = Object.fromEntries(
     Object.entries(flows).map(([name, run]) => [name, workflow({ name, handlers: { run: run as never } })]),
   );
-  await serve({ services: Object.values(definitions), port: endpoint, logger: silent });
+  await serve({ services: [...Object.values(definitions), tasks], port: endpoint, logger: silent });
   await post(admin, "/deployments", { uri: `http://127.0.0.1:${endpoint}`, force: true });
   const client = connect({ url: `http://127.0.0.1:${ingress}` });
   const of = (flow: string, id: string) =>

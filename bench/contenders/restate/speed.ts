@@ -1,8 +1,26 @@
-import { RestatePromise, type WorkflowContext } from "@restatedev/restate-sdk";
-import { entered, left, produce, work } from "../../measure/marks.js";
-import type { FlowInputs, Flows } from "../../measure/workloads.js";
+import { type Context, RestatePromise, service, type WorkflowContext } from "@restatedev/restate-sdk";
+import { entered, left, produce, work } from "../../speed/marks.js";
+import type { FlowInputs, Flows } from "../../speed/workloads.js";
 import type { Engine, Place } from "../contender.js";
 import { openEngine } from "./engine.js";
+
+/** What is durable inside of something durable, and what has steps of its own beside others, is a handler that is called. */
+const tasks = service({
+  name: "tasks",
+  handlers: {
+    async descend(context: Context, depth: number): Promise<number> {
+      if (depth === 0) return work(-1);
+      return (await context.serviceClient(tasks).descend(depth - 1)) + 1;
+    },
+    async grow(context: Context, leaves: number): Promise<number> {
+      if (leaves === 1) return context.run("work", () => work(0));
+      const half = leaves >> 1;
+      const { grow } = context.serviceClient(tasks);
+      const [a, b] = await RestatePromise.all([grow(half), grow(leaves - half)]);
+      return a + b;
+    },
+  },
+});
 
 const flows = {
   async chain(context: WorkflowContext, { count }: FlowInputs["chain"]) {
@@ -26,11 +44,13 @@ const flows = {
     entered();
     return left((await context.run("produce", () => produce(bytes))).length);
   },
-  async nested() {
-    throw new Error("A step inside a step is not allowed");
+  async nested(context: WorkflowContext, { depth }: FlowInputs["nested"]) {
+    entered();
+    return left(await context.serviceClient(tasks).descend(depth));
   },
-  async tree() {
-    throw new Error("Only one strand of a handler can await at a time");
+  async tree(context: WorkflowContext, { leaves }: FlowInputs["tree"]) {
+    entered();
+    return left(await context.serviceClient(tasks).grow(leaves));
   },
   async waiting(context: WorkflowContext) {
     entered();
@@ -38,4 +58,4 @@ const flows = {
   },
 } satisfies Flows<unknown>;
 
-export const open = (place: Place): Promise<Engine> => openEngine(place, flows);
+export const open = (place: Place): Promise<Engine> => openEngine(place, flows, tasks);

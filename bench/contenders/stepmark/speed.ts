@@ -1,6 +1,6 @@
 import { step, waitFor, workflow } from "stepmark";
-import { entered, left, produce, work } from "../../measure/marks.js";
-import type { FlowInputs, Flows } from "../../measure/workloads.js";
+import { entered, left, produce, work } from "../../speed/marks.js";
+import type { FlowInputs, Flows } from "../../speed/workloads.js";
 import type { Engine, Place } from "../contender.js";
 import { openEngine } from "./engine.js";
 
@@ -15,7 +15,7 @@ async function grow(leaves: number): Promise<number> {
   return a + b;
 }
 
-const flows = {
+export const flows = {
   chain: workflow("chain", async ({ count }: FlowInputs["chain"]) => {
     entered();
     let sum = 0;

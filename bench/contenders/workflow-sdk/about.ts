@@ -8,7 +8,11 @@ export const workflowSdk: Contender = {
   durability: { power: null, process: "as it comes: its local world writes files and never calls `fsync`" },
   cannot: { nested: "a step inside a step is not recorded" },
   polls: true,
-  mostSteps: { count: 100, because: "each step replays all that came before it" },
+  most: {
+    steps: 100,
+    waiting: 100,
+    because: "each step replays all that came before it, and each wait reads the files of all others",
+  },
   notes: [
     "Its own builder's bundles behind an HTTP server of the process, to which its local world posts each step and each replay. Its sandbox is entered and left with the request.",
   ],

@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createLocalWorld } from "@workflow/world-local";
 import { getHookByToken, getRun, start } from "workflow/api";
 import { setWorld } from "workflow/runtime";
-import { entered, left } from "../../measure/marks.js";
+import { entered, left } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
 import { outputOf } from "./build.js";
 

@@ -1,6 +1,6 @@
 import { createHook } from "workflow";
-import * as marks from "../../../../measure/marks.js";
-import type { FlowInputs } from "../../../../measure/workloads.js";
+import * as marks from "../../../../speed/marks.js";
+import type { FlowInputs } from "../../../../speed/workloads.js";
 
 async function work(x: number): Promise<number> {
   "use step";

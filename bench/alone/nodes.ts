@@ -4,14 +4,15 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import type { Contender } from "./contenders/contender.js";
-import { stepmarkSqlite } from "./contenders/stepmark/about.js";
-import { inChild } from "./measure/processes.js";
-import { measure } from "./measure/rounds.js";
-import { spread } from "./measure/statistics.js";
-import { workloads } from "./measure/workloads.js";
+import type { Contender } from "../contenders/contender.js";
+import { stepmarkSqlite } from "../contenders/stepmark/about.js";
+import { inChild } from "../harness/processes.js";
+import { measure } from "../speed/rounds.js";
+import { spread } from "../speed/statistics.js";
+import { workloads } from "../speed/workloads.js";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "5" } } });
+const child = new URL("async-context.js", import.meta.url);
 const rounds = Number.parseInt(values.rounds, 10);
 const { sequential, concurrent, resume } = workloads(false);
 const contenders: Contender[] = [stepmarkSqlite, { ...stepmarkSqlite, node: 22 }, { ...stepmarkSqlite, node: 24 }];
@@ -36,7 +37,7 @@ for (const contender of contenders) {
   for (const { workload, value, not } of cells) row[workload] = value ? `${value.median.toFixed(1)} ms` : not!;
   const costs: Array<{ plain: number; stored: number }> = [];
   for (let round = 0; round < rounds; round++) {
-    const { message } = await inChild(contender, "async-context.js", {}, 60_000);
+    const { message } = await inChild(contender, child, {}, 60_000);
     costs.push(message as { plain: number; stored: number });
   }
   row["an await"] = `${spread(costs.map(({ plain }) => plain)).median.toFixed(0)} ns`;

@@ -1,6 +1,7 @@
 /** Results as text: one table a durability, a row a workload, a column a contender. */
 import type { Contender, Durability } from "../contenders/contender.js";
-import type { Machine } from "./machine.js";
+import { grid } from "../harness/grid.js";
+import type { Machine } from "../harness/machine.js";
 import type { Cell } from "./rounds.js";
 import type { Workload } from "./workloads.js";
 
@@ -82,33 +83,18 @@ function table(results: Results, contenders: readonly Contender[], durability: D
   return grid(all) + (footnotes ? `\n\n${footnotes}` : "");
 }
 
-function text(
-  cell: Cell | undefined,
-  { unit, steps }: Head,
-  { mostSteps }: Contender,
-  note: (t: string) => string,
-): string {
+function text(cell: Cell | undefined, { unit, steps }: Head, { most }: Contender, note: (t: string) => string): string {
   if (cell === undefined) return "";
   if (cell.value === undefined) return `-${note(cell.not!)}`;
   const { median, least, greatest } = cell.value;
-  if (unit === "bytes") return bytes(median);
+  const fewer = cell.fewer === undefined ? "" : note(`With ${cell.fewer.toLocaleString("en")}: ${most!.because}.`);
+  if (unit === "bytes") return `${bytes(median)}${fewer}`;
   const range = least === greatest ? "" : ` (${plain(least)}-${plain(greatest)})`;
-  const count = cell.steps ?? steps;
+  const count = cell.fewer ?? steps;
   const rate = count === undefined ? "" : `, ${Math.round((count / median) * 1_000).toLocaleString("en")}/s`;
-  const fewer =
-    cell.steps === undefined ? "" : note(`With ${cell.steps.toLocaleString("en")} steps: ${mostSteps!.because}.`);
   return `${ms(median)}${range}${rate}${fewer}`;
 }
 
 const plain = (n: number): string => (n < 10 ? n.toFixed(1) : Math.round(n).toLocaleString("en"));
 const ms = (n: number): string => `${plain(n)} ms`;
 const bytes = (n: number): string => (n < 1_000 ? `${Math.round(n)} B` : `${(n / 1_000).toFixed(1)} kB`);
-
-/** A Markdown table whose columns line up. */
-export function grid(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
-  const [head, ...rest] = rows;
-  return [line(head!), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rest.map(line)].join("\n");
-}

@@ -44,7 +44,7 @@ try {
   const { length } = await app.entries("import");
   await app.shutdown();
 
-  const command = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+  const command = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
   server = spawn(process.execPath, [command, "ui", "--store", file], { stdio: ["ignore", "pipe", "inherit"] });
   const [address] = (await once(createInterface(server.stdout!), "line")) as [string];
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });

@@ -5,12 +5,13 @@
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { contender, contenders } from "./contenders/index.js";
-import { writeSpeed } from "./docs.js";
-import { machine } from "./measure/machine.js";
-import { measure } from "./measure/rounds.js";
-import { page, type Results } from "./measure/table.js";
-import { stepsOf, workloads } from "./measure/workloads.js";
+import { contender, contenders } from "../contenders/index.js";
+import { writeData, writeSection } from "../harness/docs.js";
+import { machine } from "../harness/machine.js";
+import { writePlots } from "./plots.js";
+import { measure } from "./rounds.js";
+import { page, type Results } from "./table.js";
+import { sizeOf, workloads } from "./workloads.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -56,11 +57,15 @@ const results: Results = {
   workloads: Object.fromEntries(
     names.map((name) => {
       const { title, unit, shape } = all[name]!;
-      const steps = stepsOf(shape);
+      const steps = sizeOf(shape);
       return [name, { title, unit, ...(steps !== undefined && { steps }) }];
     }),
   ),
   cells,
 };
 console.log(options.json ? JSON.stringify(results, null, 2) : page(results, chosen));
-if (options.write) await writeSpeed(results, chosen);
+if (options.write) {
+  writeData("speed", results);
+  writeSection("speed", page(results, chosen));
+  writePlots(results, chosen);
+}

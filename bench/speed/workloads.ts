@@ -128,13 +128,15 @@ export function workloads(quick: boolean): Record<string, Workload> {
   };
 }
 
-/** @returns how many steps a shape has in all; undefined where their number says nothing */
-export function stepsOf(shape: Shape): number | undefined {
+/** @returns how many steps a shape has in all, or waiting runs; undefined where their number says nothing */
+export function sizeOf(shape: Shape): number | undefined {
   switch (shape.kind) {
     case "together":
       return shape.runs * shape.count;
     case "crash":
       return shape.recorded;
+    case "memory":
+      return shape.runs;
     case "flow":
       break;
     default:
@@ -172,12 +174,22 @@ export function outputOf({ flow, input }: Shape & { kind: "flow" }): number | un
   }
 }
 
-/** @returns the shape with no more steps in a run than that */
-export function shortened(shape: Shape, most: number): Shape {
+/** What a contender can take. */
+export interface Most {
+  /** In a run. */
+  steps: number;
+  /** Runs that wait at once. */
+  waiting?: number;
+}
+
+/** @returns the shape with no more than that */
+export function shortened(shape: Shape, { steps, waiting = Number.POSITIVE_INFINITY }: Most): Shape {
   switch (shape.kind) {
     // The step that was cut counts too, and its second attempt.
     case "crash":
-      return { ...shape, recorded: Math.min(shape.recorded, most - 2) };
+      return { ...shape, recorded: Math.min(shape.recorded, steps - 2) };
+    case "memory":
+      return { ...shape, runs: Math.min(shape.runs, waiting) };
     case "flow":
       break;
     default:
@@ -185,13 +197,13 @@ export function shortened(shape: Shape, most: number): Shape {
   }
   switch (shape.flow) {
     case "chain":
-      return { ...shape, input: { count: Math.min(shape.input.count, most) } };
+      return { ...shape, input: { count: Math.min(shape.input.count, steps) } };
     case "fans": {
       const { rounds, width } = shape.input;
-      return { ...shape, input: { rounds: Math.min(rounds, Math.floor(most / width)), width } };
+      return { ...shape, input: { rounds: Math.min(rounds, Math.floor(steps / width)), width } };
     }
     case "tree":
-      return { ...shape, input: { leaves: Math.min(shape.input.leaves, most) } };
+      return { ...shape, input: { leaves: Math.min(shape.input.leaves, steps) } };
     default:
       return shape;
   }

@@ -7,13 +7,13 @@ import { availableParallelism } from "node:os";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import pLimit from "p-limit";
-import { contender, contenders } from "./contenders/index.js";
-import type { Outcome } from "./correctness/judge.js";
-import { play } from "./correctness/play.js";
-import { type ScenarioName, scenarios } from "./correctness/scenarios.js";
-import { type Outcomes, page } from "./correctness/table.js";
-import { writeData, writeSection } from "./docs.js";
-import { machine } from "./measure/machine.js";
+import { contender, contenders } from "../contenders/index.js";
+import { writeData, writeSection } from "../harness/docs.js";
+import { machine } from "../harness/machine.js";
+import type { Outcome } from "./judge.js";
+import { play } from "./play.js";
+import { type ScenarioName, scenarios } from "./scenarios.js";
+import { type Outcomes, page } from "./table.js";
 
 const { values: options } = parseArgs({
   options: {
@@ -45,9 +45,7 @@ await Promise.all(
     outcomes[each.name] = row;
     return names.map((name) =>
       limit(async () => {
-        const cannot = each.unwritable?.[name];
-        row[name] =
-          cannot === undefined ? await play(each, name, server, times) : { verdict: "cannot", reason: cannot };
+        row[name] = await play(each, name, server, times);
         if (process.stderr.isTTY || process.env.BENCH_VERBOSE) {
           process.stderr.write(`${each.name} ${name}: ${row[name].verdict} ${row[name].reason ?? ""}\n`);
         }

@@ -54,7 +54,7 @@ async function main(): Promise<void> {
 
 /** Code that has never run is slow in another way: that is what `cold` measures. */
 async function warmUp(engine: Engine): Promise<void> {
-  const most = contender(name).mostSteps?.count ?? Number.POSITIVE_INFINITY;
+  const most = contender(name).most?.steps ?? Number.POSITIVE_INFINITY;
   const count = Math.min(100, most / 10);
   expect(await engine.run("chain", { count }, "warm-up"), (count * (count + 1)) / 2);
   clearMarks();

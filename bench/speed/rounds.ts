@@ -1,11 +1,11 @@
 /** Who is measured when: contenders take turns, so that a slow minute of the machine is everyone's. */
 import process from "node:process";
 import type { Contender, Durability } from "../contenders/contender.js";
+import { takePlace } from "../harness/places.js";
+import { inChild } from "../harness/processes.js";
 import type { Order, Report } from "./child.js";
-import { takePlace } from "./places.js";
-import { inChild } from "./processes.js";
 import { type Spread, spread } from "./statistics.js";
-import { outputOf, type Shape, shortened, stepsOf, type Workload } from "./workloads.js";
+import { outputOf, type Shape, shortened, sizeOf, type Workload } from "./workloads.js";
 
 /** What came out for one contender at one workload. */
 export interface Cell {
@@ -16,8 +16,8 @@ export interface Cell {
   not?: string;
   /** In the workload's unit. */
   value?: Spread;
-  /** How many steps there were, where they are fewer than the workload's. */
-  steps?: number;
+  /** How many steps there were, or waiting runs, where they are fewer than the workload's. */
+  fewer?: number;
   /** Of a resume, in milliseconds: medians of its parts. */
   parts?: { open: number; pickUp: number; replay: number };
 }
@@ -35,9 +35,11 @@ export interface Plan {
   server: string | undefined;
 }
 
+const child = new URL("child.js", import.meta.url);
+
 interface Measured {
   value: number;
-  steps?: number;
+  fewer?: number;
   parts?: { open: number; pickUp: number; replay: number };
 }
 
@@ -80,13 +82,13 @@ function takesPart(contender: Contender, { contenders }: Workload, durability: D
   return durability === "power" ? power !== null : (process ?? power) !== null;
 }
 
-function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "steps" | "parts"> {
+function summary(all: Measured[] | string): Pick<Cell, "not" | "value" | "fewer" | "parts"> {
   if (typeof all === "string") return { not: all };
   const of = (what: (one: Measured) => number): number => spread(all.map(what)).median;
-  const { steps, parts } = all[0]!;
+  const { fewer, parts } = all[0]!;
   return {
     value: spread(all.map(({ value }) => value)),
-    ...(steps !== undefined && { steps }),
+    ...(fewer !== undefined && { fewer }),
     ...(parts !== undefined && {
       parts: {
         open: of(({ parts }) => parts!.open),
@@ -113,11 +115,11 @@ function whyNot(contender: Contender, { shape }: Workload, { server, quick }: Pl
 }
 
 async function once(contender: Contender, workload: Workload, durability: Durability, plan: Plan): Promise<Measured> {
-  const { mostSteps } = contender;
-  const shape = mostSteps === undefined ? workload.shape : shortened(workload.shape, mostSteps.count);
-  const steps = stepsOf(shape);
+  const { most } = contender;
+  const shape = most === undefined ? workload.shape : shortened(workload.shape, most);
+  const size = sizeOf(shape);
   const measured = await measureShape(contender, shape, durability, plan);
-  return { ...measured, ...(steps !== stepsOf(workload.shape) && { steps: steps! }) };
+  return { ...measured, ...(size !== sizeOf(workload.shape) && { fewer: size! }) };
 }
 
 async function measureShape(
@@ -129,7 +131,7 @@ async function measureShape(
   const { remove, ...place } = await takePlace(contender, durability, server);
   const order = (task: Order["task"]): Order => ({ contender: contender.name, place, task });
   const live = async (task: Order["task"]): Promise<Report> => {
-    const { message, signal, late, printed } = await inChild(contender, "child.js", order(task), patience);
+    const { message, signal, late, printed } = await inChild(contender, child, order(task), patience);
     if (late) throw new Error(`not ended after ${patience / 1_000} s`);
     const { report, error } = (message ?? {}) as { report?: Report; error?: string };
     if (report !== undefined) return report;
@@ -160,7 +162,7 @@ async function measureShape(
         const { recorded } = shape;
         const input = { count: recorded + 1 };
         const killed = order({ kind: "run", flow: "chain", input, id: "run", output: undefined, killAt: recorded });
-        const { signal, late, message } = await inChild(contender, "child.js", killed, patience);
+        const { signal, late, message } = await inChild(contender, child, killed, patience);
         if (late) throw new Error(`did not record so many steps in ${patience / 1_000} s`);
         if (signal !== "SIGKILL") {
           throw new Error(`failed: ${firstLine((message as { error?: string } | undefined)?.error ?? "no crash")}`);

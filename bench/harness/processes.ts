@@ -18,15 +18,13 @@ export interface Ending {
   printed: string;
 }
 
-/** @param script beside this one, or relative to it */
 export async function inChild(
   contender: Contender,
-  script: string,
+  script: URL,
   order: unknown,
   milliseconds: number,
 ): Promise<Ending> {
-  const path = fileURLToPath(new URL(script, import.meta.url));
-  const child = spawn(nodeOf(contender), ["--no-warnings", path, JSON.stringify(order)], {
+  const child = spawn(nodeOf(contender), ["--no-warnings", fileURLToPath(script), JSON.stringify(order)], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   const ending: Ending = { message: undefined, signal: null, late: false, printed: "" };

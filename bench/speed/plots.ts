@@ -1,8 +1,11 @@
 /** Results as pictures: a bar a contender, a panel a workload, on a logarithmic scale. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import type { Contender, Durability } from "../contenders/contender.js";
-import { type Results, titleOf } from "../measure/table.js";
+import { folder } from "../harness/docs.js";
+import { type Results, titleOf } from "./table.js";
 
 /** Readable on a light and on a dark page: the pictures have no background of their own. */
 const ink = "#7f8896";
@@ -13,8 +16,14 @@ const limit = "#d19a2e";
 /** Where bars begin, in milliseconds: what takes less is drawn as if it took so long. */
 const shortest = 0.5;
 
+/** Puts them beside the data in the docs. */
+export function writePlots(results: Results, contenders: readonly Contender[]): void {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, svg] of drawSpeed(results, contenders)) writeFileSync(join(folder, `${name}.svg`), svg);
+}
+
 /** @returns SVG texts by name: one a durability */
-export function drawSpeed(results: Results, contenders: readonly Contender[]): Map<string, string> {
+function drawSpeed(results: Results, contenders: readonly Contender[]): Map<string, string> {
   const durabilities = [...new Set(results.cells.map(({ durability }) => durability))];
   return new Map(durabilities.map((durability) => [durability, draw(results, contenders, durability)]));
 }
