@@ -45,9 +45,9 @@ export function workloads(quick: boolean): Record<string, Workload> {
   const size = (full: number, short: number): number => (quick ? short : full);
   const steps = size(1_000, 100);
   const rounds = steps / 5;
-  const together = size(100, 20);
-  const leaves = size(10_000, 500);
-  const waiting = size(10_000, 200);
+  const together = size(100, 10);
+  const leaves = size(10_000, 100);
+  const waiting = size(10_000, 100);
   const onlyOneDurability = quick ? ({ only: "process" } as const) : {};
   return {
     sequential: {
