@@ -49,7 +49,7 @@ export function workloads(quick: boolean): Record<string, Workload> {
   const rounds = steps / 5;
   const together = size(100, 10);
   const leaves = size(10_000, 100);
-  const waiting = size(10_000, 100);
+  const waiting = 10_000;
   const onlyOneDurability = quick ? ({ only: "process" } as const) : {};
   const all: Record<string, Workload> = {
     sequential: {
@@ -117,6 +117,8 @@ export function workloads(quick: boolean): Record<string, Workload> {
       unit: "bytes",
       only: "process",
       once: true,
+      // Of few runs it would tell what is loaded with the first of them.
+      long: true,
       shape: { kind: "memory", runs: waiting },
     },
     cold: {
