@@ -1,7 +1,7 @@
 /** All contenders, in the order in which they are printed. Nothing of theirs is loaded before it is asked for. */
 import { absurdNamed, absurdPlain } from "./absurd/about.js";
 import type { Contender } from "./contender.js";
-import { dbos } from "./dbos/about.js";
+import { dbos, dbosStarted } from "./dbos/about.js";
 import { effect } from "./effect/about.js";
 import { langgraph } from "./langgraph/about.js";
 import { openWorkflow, openWorkflowNamed } from "./openworkflow/about.js";
@@ -21,6 +21,7 @@ export const contenders: readonly Contender[] = [
   rawPostgres,
   stepmarkPostgres,
   dbos,
+  dbosStarted,
   absurdPlain,
   absurdNamed,
   restate,

@@ -36,6 +36,8 @@ export interface Workload {
   only?: "process";
   /** Measured once, however many rounds there are. */
   once?: true;
+  /** Not in the short set. */
+  long?: true;
   /** Only these contenders; others are left out without a word. */
   contenders?: readonly string[];
 }
@@ -45,11 +47,11 @@ export function workloads(quick: boolean): Record<string, Workload> {
   const size = (full: number, short: number): number => (quick ? short : full);
   const steps = size(1_000, 100);
   const rounds = steps / 5;
-  const together = size(100, 20);
-  const leaves = size(10_000, 500);
-  const waiting = size(10_000, 200);
+  const together = size(100, 10);
+  const leaves = size(10_000, 100);
+  const waiting = 10_000;
   const onlyOneDurability = quick ? ({ only: "process" } as const) : {};
-  return {
+  const all: Record<string, Workload> = {
     sequential: {
       title: `${number(steps)} steps in sequence`,
       unit: "ms",
@@ -70,13 +72,13 @@ export function workloads(quick: boolean): Record<string, Workload> {
     large: {
       title: "a step with a result of 1 MB",
       unit: "ms",
-      ...onlyOneDurability,
+      long: true,
       shape: { kind: "flow", flow: "large", input: { bytes: 1_000_000 } },
     },
     nested: {
       title: "steps inside steps, 50 deep",
       unit: "ms",
-      ...onlyOneDurability,
+      long: true,
       shape: { kind: "flow", flow: "nested", input: { depth: 50 } },
     },
     tree: {
@@ -92,31 +94,31 @@ export function workloads(quick: boolean): Record<string, Workload> {
       ...onlyOneDurability,
       shape: { kind: "crash", recorded: steps },
     },
-    ...(quick
-      ? {}
-      : {
-          "resume-10k": {
-            title: "resume of 10,000 recorded steps",
-            unit: "ms",
-            only: "process",
-            once: true,
-            shape: { kind: "crash", recorded: 10_000 },
-          } satisfies Workload,
-          "resume-100k": {
-            title: "resume of 100,000 recorded steps",
-            unit: "ms",
-            only: "process",
-            once: true,
-            // To record so many takes others too long.
-            contenders: ["raw-sqlite", "stepmark", "raw-postgres", "stepmark-postgres"],
-            shape: { kind: "crash", recorded: 100_000 },
-          } satisfies Workload,
-        }),
+    "resume-10k": {
+      title: "resume of 10,000 recorded steps",
+      unit: "ms",
+      only: "process",
+      once: true,
+      long: true,
+      shape: { kind: "crash", recorded: 10_000 },
+    },
+    "resume-100k": {
+      title: "resume of 100,000 recorded steps",
+      unit: "ms",
+      only: "process",
+      once: true,
+      long: true,
+      // To record so many takes others too long.
+      contenders: ["raw-sqlite", "stepmark", "raw-postgres", "stepmark-postgres"],
+      shape: { kind: "crash", recorded: 100_000 },
+    },
     memory: {
       title: `memory of a waiting run (${number(waiting)} of them)`,
       unit: "bytes",
       only: "process",
       once: true,
+      // Of few runs it would tell what is loaded with the first of them.
+      long: true,
       shape: { kind: "memory", runs: waiting },
     },
     cold: {
@@ -126,6 +128,7 @@ export function workloads(quick: boolean): Record<string, Workload> {
       shape: { kind: "cold" },
     },
   };
+  return Object.fromEntries(Object.entries(all).filter(([, { long }]) => !quick || long === undefined));
 }
 
 /** @returns how many steps a shape has in all, or waiting runs; undefined where their number says nothing */

@@ -1,4 +1,4 @@
-import { DBOS } from "@dbos-inc/dbos-sdk";
+import { DBOS, type WorkflowHandle } from "@dbos-inc/dbos-sdk";
 import * as work from "../../correctness/work.js";
 import type { Engine, Place } from "../contender.js";
 import { type Flow, openEngine } from "./engine.js";
@@ -13,6 +13,11 @@ async function branch(which: string): Promise<string> {
   return step("shared", () => work.shared(which));
 }
 
+async function page(which: string): Promise<string> {
+  const text = await step("load", () => work.load(which));
+  return step("render", () => work.render(text));
+}
+
 async function branches(): Promise<string[]> {
   const results = await Promise.all([branch("A"), branch("B")]);
   return step("combine", () => work.combine(results));
@@ -25,12 +30,7 @@ const flows: Record<string, Flow> = {
   B1: () => branches(),
   B2: () => branches(),
   async B4(pages: string[]) {
-    return Promise.all(
-      pages.map(async (page) => {
-        const text = await step("load", () => work.load(page));
-        return step("render", () => work.render(text));
-      }),
-    );
+    return Promise.all(pages.map(page));
   },
   async B6(images: string[]) {
     const queue = [...images];
@@ -84,5 +84,49 @@ const after: Record<string, Flow> = {
   },
 };
 
-export const open = (place: Place, edited: boolean): Promise<Engine> =>
+/** What has steps of its own beside others, as a workflow that is started. */
+const branchWorkflow = DBOS.registerWorkflow(branch, { name: "branch" });
+const pageWorkflow = DBOS.registerWorkflow(page, { name: "page" });
+const shrinkWorkflow = DBOS.registerWorkflow((image: string) => step("shrink", () => work.shrink(image)), {
+  name: "shrink",
+});
+const workers = "workers";
+
+async function startedBranches(): Promise<string[]> {
+  const started = [await DBOS.startWorkflow(branchWorkflow)("A"), await DBOS.startWorkflow(branchWorkflow)("B")];
+  const results = await outputs(started);
+  return step("combine", () => work.combine(results));
+}
+
+const started: Record<string, Flow> = {
+  B1: () => startedBranches(),
+  B2: () => startedBranches(),
+  async B4(pages: string[]) {
+    const handles: WorkflowHandle<string>[] = [];
+    for (const each of pages) handles.push(await DBOS.startWorkflow(pageWorkflow)(each));
+    return outputs(handles);
+  },
+  async B6(images: string[]) {
+    const handles: WorkflowHandle<string>[] = [];
+    for (const image of images) {
+      handles.push(await DBOS.startWorkflow(shrinkWorkflow, { queueName: workers })(image));
+    }
+    return outputs(handles);
+  },
+};
+
+async function outputs<T>(handles: readonly WorkflowHandle<T>[]): Promise<T[]> {
+  const all: T[] = [];
+  for (const handle of handles) all.push(await handle.getResult());
+  return all;
+}
+
+export const openPlain = (place: Place, edited: boolean): Promise<Engine> =>
   openEngine(place, { ...flows, ...(edited ? after : before) });
+
+/** As its docs have it for sequences of steps beside each other. */
+export async function openStarted(place: Place, edited: boolean): Promise<Engine> {
+  const engine = await openEngine(place, { ...flows, ...started, ...(edited ? after : before) });
+  await DBOS.registerQueue(workers, { concurrency: 2 });
+  return engine;
+}

@@ -9,7 +9,7 @@ export const workflowSdk: Contender = {
   cannot: { nested: "a step inside a step is not recorded" },
   polls: true,
   most: {
-    steps: 100,
+    steps: 50,
     waiting: 100,
     because: "each step replays all that came before it, and each wait reads the files of all others",
   },

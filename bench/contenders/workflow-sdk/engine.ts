@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { createLocalWorld } from "@workflow/world-local";
-import { getHookByToken, getRun, start } from "workflow/api";
+import { getHookByToken, getRun, type Run, start } from "workflow/api";
 import { setWorld } from "workflow/runtime";
 import { entered, left } from "../../speed/marks.js";
 import type { Engine, Place } from "../contender.js";
@@ -19,9 +19,9 @@ import { outputOf } from "./build.js";
 type Handler = (request: Request) => Promise<Response>;
 
 export async function openEngine({ folder }: Place, app: string): Promise<Engine> {
-  const output = outputOf(app);
-  const [flow, step] = (await Promise.all([import(output.flow), import(output.step)])) as { POST: Handler }[];
-  const ids = JSON.parse(readFileSync(output.ids, "utf8")) as Record<string, string>;
+  const bundles = outputOf(app);
+  const [flow, step] = (await Promise.all([import(bundles.flow), import(bundles.step)])) as { POST: Handler }[];
+  const ids = JSON.parse(readFileSync(bundles.ids, "utf8")) as Record<string, string>;
   const routes: Record<string, Handler> = {
     "/.well-known/workflow/v1/flow": async (request) => {
       // Flows run in a sandbox of their own: they are entered and left here.
@@ -42,14 +42,19 @@ export async function openEngine({ folder }: Place, app: string): Promise<Engine
   setWorld(world);
   // Takes up what another process left behind.
   await world.start!();
+  /** Its own wait for the output looks once a second. */
+  const output = async (run: Run<unknown>): Promise<unknown> => {
+    while (["pending", "running"].includes(await run.status)) await delay(100);
+    return run.returnValue;
+  };
   const begin = (name: string, input: unknown) => start({ workflowId: ids[name]! }, [input]);
   return {
     async run(flow, input) {
-      return (await begin(flow, input)).returnValue;
+      return output(await begin(flow, input));
     },
     async resume(flow) {
       const { data } = await world.runs.list({ workflowName: ids[flow]! });
-      return getRun(data[0]!.runId).returnValue;
+      return output(getRun(data[0]!.runId));
     },
     async park(id) {
       await begin("waiting", { token: id });
