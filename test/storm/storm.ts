@@ -68,7 +68,6 @@ export async function storm(options: StormOptions): Promise<Damage> {
   pool.on("error", () => {});
   const store = postgresStore(pool, { schema, listen: false });
   const over = new AbortController();
-  const { signal } = over;
   try {
     await store.list({ limit: 0 });
     await auditEntries(pool, schema);
@@ -79,7 +78,7 @@ export async function storm(options: StormOptions): Promise<Damage> {
       const given = { STORM_URL, STORM_SCHEMA: schema, STORM_LEDGER: ledger, STORM_CONCURRENCY: String(concurrency) };
       return new Berth(program, `machine ${index}`, given, unexpected);
     });
-    const progress = new Progress();
+    const progress = new Progress(over.signal);
     const counts = { kills: 0, restarts: { fast: 0, immediate: 0 }, cuts: 0 };
     let isCut = false;
     const kill = async (): Promise<void> => {
@@ -101,15 +100,15 @@ export async function storm(options: StormOptions): Promise<Damage> {
       isCut = true;
       if (counts.cuts++ % 2 === 0) network.hold();
       else network.cut();
-      await pause(cutFor, signal);
+      await pause(cutFor, over.signal);
       network.heal();
-      await pause(quietFor, signal);
+      await pause(quietFor, over.signal);
       isCut = false;
     };
     const disturbances = [
-      again(options.kills, progress, signal, kill),
-      again(options.restarts, progress, signal, restart),
-      again(options.cuts, progress, signal, cut),
+      again(options.kills, progress, kill),
+      again(options.restarts, progress, restart),
+      again(options.cuts, progress, cut),
     ];
     await seeThrough(kind.make({ store, pool, schema }), kind, { pool, progress, options });
     const milliseconds = performance.now() - begun;

@@ -137,9 +137,13 @@ export async function join(open: Open, id: string, member: Member): Promise<Memb
       catchUp: async () => look(),
     });
   const inspect = coalesced(async () => {
-    // What it could not give back, or was given without being told, since the database was out of reach.
-    const turns = [...held];
-    await open.ask(statements.free, [id, turns.map(({ run }) => run), turns.map(({ turn }) => turn)]);
+    // What it could not give back, or was given without being told, since the database was out of reach. What it begins meanwhile
+    // it has known since before it was given it.
+    const given = await open.ask(statements.held, [id]);
+    const known = new Set([...held].map(({ run, turn }) => `${run} ${turn}`));
+    const unknown = given.filter(({ run, turn }) => !known.has(`${run} ${turn}`));
+    if (unknown.length > 0)
+      await open.ask(statements.free, [id, unknown.map(({ run }) => run), unknown.map(({ turn }) => turn)]);
     await lookAfter(open, id, member);
   });
   const timers = [

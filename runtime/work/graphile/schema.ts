@@ -346,12 +346,12 @@ export function statementsOf(places: Places) {
     admit: `SELECT ${s}.queue_admit(${lockOf(places, "admit")}) AS count`,
     begin: `SELECT * FROM ${s}.queue_begin($1::bigint, $2::bigint, $3)`,
     back: `SELECT ${s}.queue_back($1::bigint, $2::bigint, $3, $4::double precision)`,
-    /** Gives back all that a worker has but for these turns. */
+    held: `SELECT run, turn FROM ${s}.queue_runs WHERE holder = $1 AND state = 'given'`,
+    /** Gives back these turns of a worker. */
     free: `
-      UPDATE ${s}.queue_runs SET state = 'ready', holder = NULL
-      WHERE holder = $1 AND state = 'given'
-        AND NOT EXISTS (SELECT FROM unnest($2::bigint[], $3::bigint[]) AS own (run, turn)
-          WHERE own.run = queue_runs.run AND own.turn = queue_runs.turn)`,
+      UPDATE ${s}.queue_runs AS q SET state = 'ready', holder = NULL
+      FROM unnest($2::bigint[], $3::bigint[]) AS its (run, turn)
+      WHERE q.run = its.run AND q.turn = its.turn AND holder = $1 AND state = 'given'`,
     bury: `SELECT ${s}.queue_bury($1, $2::timestamptz)`,
     mend: `SELECT ${s}.queue_mend($1::double precision * interval '1 millisecond')`,
     /** Makes a worker known, or its lease longer. */
