@@ -168,14 +168,19 @@ export class Matching<P extends Place> {
  * one written beside it.
  */
 function isSplit(line: LockLine, lines: readonly LockLine[], places: readonly Place[]): boolean {
-  const ofName = places.filter((place) => nameOf(place) === nameOf(line));
-  if (ofName.length === 0 || ofName.some(({ text, own }) => text === line.text && own === line.own)) return false;
-  const withText = ofName.filter(({ text }) => text === line.text);
-  const isAnothers = ({ own }: Place): boolean =>
-    lines.some((each) => nameAndText(each) === nameAndText(line) && each.own === own);
-  if (withText.length > 0 ? withText.every(isAnothers) : ofName.some(({ own }) => own === line.own)) return false;
+  const isNamesake = (each: Place): boolean => nameOf(each) === nameOf(line);
+  const [then, now] = [lines.filter(isNamesake), places.filter(isNamesake)];
+  const withText = now.filter(({ text }) => text === line.text);
+  if (now.length === 0 || now.some(({ text, own }) => own === line.own && text === line.text)) return false;
   const isKnown = (place: Place): boolean => lines.some((each) => nameAndText(each) === nameAndText(place));
-  return places.some((place) => place.own === line.own && calleeOf(place) === calleeOf(line) && !isKnown(place));
+  const rivals = places.filter((place) => place.own === line.own && !isKnown(place));
+  if (withText.length > 0) {
+    const isAnothers = ({ own }: Place): boolean => then.some((each) => each.text === line.text && each.own === own);
+    return !withText.every(isAnothers) && rivals.some(isNamesake);
+  }
+  // Where there are more of its name, that alone says nothing anyway.
+  const isAlone = then.length === 1 && now.length === 1 && now[0]!.own !== line.own;
+  return isAlone && rivals.some((place) => calleeOf(place) === calleeOf(line));
 }
 
 function calleeOf(place: Place): string {
