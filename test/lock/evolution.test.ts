@@ -262,6 +262,15 @@ describe("a call that was edited, with one beside it that has the text that it h
     expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge", kind: "site" }]);
   });
 
+  it("nor where it has got a name of its own, and a new one has its old name", async () => {
+    const named = flow('const a = await step("charge it", charge, x, ...((await step(charge, 2)) && [])); return [a];');
+    const before = accept([], v1).lines;
+    const store = await record(v1, before);
+    const { lines } = accept(before, named);
+    expect(lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "charge", kind: "site" }]);
+    expect(await resume(store.fork("run", 1), 1, named, lines)).toMatchObject({ code: "RETIRED_SITE", ran: [] });
+  });
+
   it("is known where the lock file knows the other one already", async () => {
     const between = flow("if (x === 2) await step(charge, x); const a = await step(charge, x); return [a];");
     const before = accept([], v1).lines;

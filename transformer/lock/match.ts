@@ -163,19 +163,28 @@ export class Matching<P extends Place> {
 }
 
 /**
- * Whether one place has the text of a line, and another, whose text nobody had, makes of its result what was made of that: the
- * call may have been edited and another one written beside it with the text that it had.
+ * Whether a line may be about either of two places: one has its text, or nothing but its name, and the other, whose text nobody
+ * had, calls the same and makes of the result what was made of it. The call may have been edited, or named otherwise, and another
+ * one written beside it.
  */
 function isSplit(line: LockLine, lines: readonly LockLine[], places: readonly Place[]): boolean {
   const isNamesake = (each: Place): boolean => nameOf(each) === nameOf(line);
-  const present = places.filter(isNamesake);
-  const withText = present.filter(({ text }) => text === line.text);
-  if (withText.length === 0 || withText.length === present.length) return false;
-  if (withText.some(({ own }) => own === line.own)) return false;
-  const former = lines.filter(isNamesake);
-  const isAnothers = ({ own }: Place): boolean => former.some((each) => each.text === line.text && each.own === own);
-  const isKnown = ({ text }: Place): boolean => former.some((each) => each.text === text);
-  return !withText.every(isAnothers) && present.some((each) => each.own === line.own && !isKnown(each));
+  const [then, now] = [lines.filter(isNamesake), places.filter(isNamesake)];
+  const withText = now.filter(({ text }) => text === line.text);
+  if (now.length === 0 || now.some(({ text, own }) => own === line.own && text === line.text)) return false;
+  const isKnown = (place: Place): boolean => lines.some((each) => nameAndText(each) === nameAndText(place));
+  const rivals = places.filter((place) => place.own === line.own && !isKnown(place));
+  if (withText.length > 0) {
+    const isAnothers = ({ own }: Place): boolean => then.some((each) => each.text === line.text && each.own === own);
+    return !withText.every(isAnothers) && rivals.some(isNamesake);
+  }
+  // Where there are more of its name, that alone says nothing anyway.
+  const isAlone = then.length === 1 && now.length === 1 && now[0]!.own !== line.own;
+  return isAlone && rivals.some((place) => calleeOf(place) === calleeOf(line));
+}
+
+function calleeOf(place: Place): string {
+  return place.calls ?? nameOf(place);
 }
 
 /** What a call is called. */

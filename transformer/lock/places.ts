@@ -17,7 +17,10 @@ export interface PresentPlace {
 }
 
 /** What is compared of a place and of a line. */
-export type Place = Pick<LockLine, "path" | "kind" | "container" | "anchor" | "text" | "own">;
+export interface Place extends Pick<LockLine, "path" | "kind" | "container" | "anchor" | "text" | "own"> {
+  /** What a step calls, if it has another name, and somebody has looked. */
+  readonly calls?: string | undefined;
+}
 
 /** @param ownOf of the call in a row */
 export function placesOf(path: string, rows: readonly Row[], ownOf: (row: number) => string): PresentPlace[] {

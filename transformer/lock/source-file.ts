@@ -5,7 +5,6 @@ import type ts from "typescript";
 import type { Row } from "../../runtime/scope/site-table.js";
 import { analyse } from "../plan/analysis.js";
 import { baseOf, bodyOf, ownArguments } from "../plan/anchors.js";
-import { speller } from "../plan/fingerprint.js";
 import { placesAnalysed } from "../plan/index.js";
 import { parentPastWrappers, type TypeScript } from "../plan/syntax.js";
 import { type PresentPlace, placesOf } from "./places.js";
@@ -47,7 +46,7 @@ export function readSourceFile(
   if (analysis === undefined) return undefined;
   const placed = placesAnalysed(analysis);
   const rows = placed.map(({ row }) => row);
-  const spell = speller(analysis.source);
+  const { spell } = analysis.fingerprints;
   const anchors = new Map(placed.map(({ row, node }) => [node, row[1]]));
   const callOf = (fn: ts.Node): ts.Node | undefined => {
     const { parent, child } = parentPastWrappers(analysis.source, fn);
@@ -79,6 +78,7 @@ function restOf(args: readonly string[], name: string): string {
 }
 
 function without(name: string, text: string): string {
+  if (text === name) return "*";
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return text.replace(new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g"), "*");
 }

@@ -13,6 +13,8 @@ import { canBeErased, isErased, isWrapper, ofKind, onceFor, type Source, type Ty
 import { tokensIn } from "./tokens.js";
 
 export interface Fingerprints {
+  /** What they are made of: the canonical spelling. */
+  spell(node: ts.Node): string;
   /** Of one call, 12 hexadecimal digits. */
   call(node: ts.Node): string;
   /** Of what surrounds a call, whatever call it is, 8 hexadecimal digits. */
@@ -24,6 +26,7 @@ export interface Fingerprints {
 export function fingerprintsOf(source: Source): Fingerprints {
   const spell = speller(source);
   return {
+    spell,
     call: (node) => digest(spell(node), 12),
     around: (call, surroundings) =>
       digest(
