@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import { type Entry, isOutcome, type SiteRecord } from "../journal/entry.js";
+import { Shared } from "./shared.js";
 import type { Standing } from "./shifts.js";
 
 /** All that is recorded of one call. */
@@ -58,7 +59,9 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   const sites = new Map<string, readonly Standing[]>();
   let root: string | undefined;
   let process: string | undefined;
+  const shared = new Shared();
   for (const entry of entries) {
+    shared.share(entry);
     root ??= entry.root;
     process = entry.process ?? process;
     for (const [path, text, standing] of entry.modules ?? []) {
