@@ -287,7 +287,8 @@ export class Execution implements RunScope {
       this.fatal(duplicateKey(this.id, request));
       return call.promise;
     }
-    this.claimed.add(request.key);
+    // The record's own copy, if there is one: keys may be long, and many.
+    this.claimed.add(recorded?.key ?? request.key);
     if (this.nested.made(call)) return call.promise;
     if (recorded !== undefined) {
       if (!this.check(call, recorded.outcome ?? recorded.open)) return call.promise;
