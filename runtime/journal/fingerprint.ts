@@ -28,23 +28,9 @@ const digestLength = 24;
 export function fingerprint(values: readonly unknown[]): string {
   let length = values.length;
   while (length > 0 && values[length - 1] === undefined) length--;
-  const whole = items(values, length, { nodes: limits.nodes, chars: limits.chars });
+  const whole = list(values.slice(0, length), { nodes: limits.nodes, chars: limits.chars }, []);
   if (whole.length <= readableLength) return whole;
   return `${wholeUnits(whole, prefixLength)}#${digest(whole)}`;
-}
-
-/** The list itself, which is the caller's: nothing of a user's runs when it is read. */
-function items(values: readonly unknown[], length: number, budget: Budget): string {
-  let whole = "[";
-  for (let i = 0; i < length; i++) {
-    if (i > 0) whole += ",";
-    if (budget.nodes <= 0 || budget.chars <= 0) {
-      whole += `${beyond}${length}`;
-      break;
-    }
-    whole += canonical(values[i], budget, []);
-  }
-  return `${whole}]`;
 }
 
 /** What is left to spend. */

@@ -160,7 +160,7 @@ export class Execution implements RunScope {
   /** Calls that the record does not answer and that have not started. */
   private wanted: Call[] = [];
   /** Calls whose bodies run, by key. */
-  private inFlight = new Map<string, Call>();
+  private readonly inFlight = new Map<string, Call>();
   /** Failed calls whose failure nobody has dealt with: it was recorded and not delivered, or is to be tried again. */
   private readonly unseenFailures: Set<string>;
   /** Durable outcomes that wait for their turn, in journal order. */
@@ -373,7 +373,7 @@ export class Execution implements RunScope {
   finished(call: Call, outcome: Outcome, details: Partial<Entry>): void {
     if (this.phase === "closed") return;
     this.save(call, outcome, details, () => {
-      this.landed(call);
+      this.inFlight.delete(call.key);
       if (outcome.state === "done") this.nested.over(call.key);
       if (outcome.state === "done" && this.isRerun(call.key)) this.replay.mend(call.key);
       if (outcome.state === "failed") this.unseenFailures.add(call.key);
@@ -384,15 +384,8 @@ export class Execution implements RunScope {
 
   /** A call that has not come to its outcome, and will not in this process: nothing is written of it. */
   abandoned(call: Call): void {
-    this.landed(call);
+    this.inFlight.delete(call.key);
     this.wake();
-  }
-
-  private landed(call: Call): void {
-    // V8 makes a new table when the last key goes, and links it to the old one: a chain that holds all calls that ever were
-    // in flight until a full collection of garbage. A new map is linked to none.
-    if (this.inFlight.size === 1 && this.inFlight.has(call.key)) this.inFlight = new Map();
-    else this.inFlight.delete(call.key);
   }
 
   /** The body of step `key` begins again. */

@@ -25,7 +25,6 @@ export function anchorOf(name: string): string {
 /** Spells a loop path: `@2`, `@1.0`, `@"order-7"`; empty if all zero. Leading zeros say nothing and are left out. */
 export function pathSuffix(path: LoopPath): string {
   if (path === 0) return "";
-  if (path.length === 1) return path[0] === 0 ? "" : `@${spellElement(path[0]!)}`;
   let first = 0;
   while (first < path.length && path[first] === 0) first++;
   if (first === path.length) return "";

@@ -405,7 +405,6 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
 
 /** The key of a place in a frame; not bounded yet. */
 export function keyOf(at: Frame, place: Place, path: LoopPath): string {
-  if (isWhereBorn(place)) return `${at.key}/${place.segment}${pathSuffix(path)}`;
   const { frame, path: born } = birthOf(at, place, path);
   let { key } = frame;
   let rest = born;
@@ -432,11 +431,6 @@ function chainOf(at: Frame, place: Place): string {
     loops -= gone.loops + (gone.indexed ? 1 : 0);
   }
   return extendChain(chain, place, run.whereabouts(at.module, place), loops);
-}
-
-/** Whether no edit has put the place under other loops, or into another function, than it was born in. */
-function isWhereBorn({ bornLoops, skip, under }: Place): boolean {
-  return bornLoops === undefined && skip === 0 && under.length === 0;
 }
 
 /** The frame that a place was born in, and its path there: its own loops, and those around the calls that lead to it now. */
