@@ -1,36 +1,6 @@
-import * as work from "../../../../correctness/work.js";
+import { audit, charge, finish, notify, reserve, ship } from "../../order-steps.js";
 
 export * from "../../scenarios.js";
-
-async function reserve() {
-  "use step";
-  return work.reserve();
-}
-
-async function audit() {
-  "use step";
-  return work.audit();
-}
-
-async function charge() {
-  "use step";
-  return work.charge();
-}
-
-async function ship() {
-  "use step";
-  return work.ship();
-}
-
-async function notify(whom: string) {
-  "use step";
-  return work.notify(whom);
-}
-
-async function finish(sent: string[]) {
-  "use step";
-  return work.finish(sent);
-}
 
 export async function E2() {
   "use workflow";
