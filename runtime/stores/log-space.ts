@@ -13,7 +13,6 @@ const enough = 1_000 * 4_120;
 
 export class LogSpace {
   private laidOut = 0;
-  private readonly zeros = Buffer.alloc(stride);
 
   /**
    * @param path of the log
@@ -41,7 +40,7 @@ export class LogSpace {
     const file = openSync(this.path, "r+");
     try {
       const { size } = fstatSync(file);
-      this.laidOut = size + writeSync(file, this.zeros, 0, stride, size);
+      this.laidOut = size + writeSync(file, Buffer.alloc(stride), 0, stride, size);
     } finally {
       closeSync(file);
     }
