@@ -1,8 +1,9 @@
 /** The public surface of stepmark. */
 import "./scope/generated-code.js";
 
+export type { EndedStatus } from "./app/ended.js";
 export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType } from "./app/events.js";
-export type { EndedStatus, PruneOptions } from "./app/prune.js";
+export type { PruneOptions } from "./app/prune.js";
 export { Run } from "./app/run.js";
 export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
 export {

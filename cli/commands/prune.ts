@@ -1,7 +1,8 @@
 /** `stepmark prune`: runs that ended long ago are deleted, or kept as text elsewhere. */
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import { endedStatuses, prune } from "../../runtime/app/prune.js";
+import { endedStatuses } from "../../runtime/app/ended.js";
+import { prune } from "../../runtime/app/prune.js";
 import { type Duration, milliseconds } from "../../runtime/calls/duration.js";
 import { command, UsageError } from "../command.js";
 import { existingStore, storeOption, using } from "../run-store.js";

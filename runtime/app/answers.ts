@@ -6,6 +6,7 @@ import { check } from "../run/inbox.js";
 import type { Store } from "../stores/store.js";
 import { answeredAlready, checkAnswer, refusedAnswer, takesNothing } from "./check-answer.js";
 import type { Driver } from "./driver.js";
+import { hasEnded } from "./ended.js";
 import { runInfo } from "./run-info.js";
 
 export interface AnswersOptions {
@@ -40,7 +41,7 @@ export class Answers {
     const { store, codec, driver, now } = this.options;
     const run = await driver.read(id);
     const info = runInfo(run, [], codec);
-    if (run.status !== "running" && run.status !== "waiting") throw takesNothing(info);
+    if (hasEnded(run.status)) throw takesNothing(info);
     const message = encoded(codec, value, { runId: id });
     const waits = [...(driver.activeRun(id)?.execution.waits.open.values() ?? [])];
     const wait = waits.find((each) => each.name === name);

@@ -10,6 +10,7 @@ import { cancelRequest, isCancelRequest } from "../run/cancel-request.js";
 import { wakeOf } from "../run/ending.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
+import { hasEnded } from "./ended.js";
 import type { Ownership } from "./ownership.js";
 import { runInfo } from "./run-info.js";
 import type { Watch, Watcher } from "./watch.js";
@@ -102,8 +103,4 @@ export class Cancellation {
       watch.add(id, watcher);
     });
   }
-}
-
-function hasEnded(status: RunRecord["status"]): boolean {
-  return status !== "running" && status !== "waiting";
 }

@@ -3,6 +3,7 @@ import { AnswerError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { RunRecord } from "../stores/store.js";
+import { hasEnded } from "./ended.js";
 import type { RunInfo } from "./run-info.js";
 
 /**
@@ -21,7 +22,7 @@ export function checkAnswer(
 ): { target: string; once: boolean } {
   const place = { runId: run.id };
   const cure = openNow(info);
-  if (run.status !== "running" && run.status !== "waiting") {
+  if (hasEnded(run.status)) {
     throw takesNothing(info);
   }
   const byKey = info.waits.find(({ key }) => key === target);

@@ -4,11 +4,7 @@ import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { exportText } from "../transfer/export.js";
-
-export const endedStatuses = ["completed", "failed", "cancelled"] as const;
-
-/** A status that a run does not leave by itself. */
-export type EndedStatus = (typeof endedStatuses)[number];
+import { type EndedStatus, endedStatuses, hasEnded } from "./ended.js";
 
 export interface PruneOptions {
   /** Only runs that ended at least so long ago. */
@@ -68,7 +64,7 @@ async function isNeeded(store: Store, { parent }: RunRecord): Promise<boolean> {
 function checkedStatus(given: PruneOptions["status"]): EndedStatus[] {
   const statuses = given === undefined ? (["completed", "cancelled"] as const) : [given].flat();
   for (const status of statuses) {
-    if (!endedStatuses.includes(status as EndedStatus)) {
+    if (!hasEnded(status)) {
       const cure = `Runs that have not ended are never deleted so: give any of ${endedStatuses.join(", ")}.`;
       throw new InvalidArgumentError(`\`status\` must be that of ended runs, not ${shown(status)}`, cure);
     }

@@ -3,6 +3,7 @@ import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { ParentCall, RunRecord, StoredStatus } from "../stores/store.js";
 import { setDecoded } from "./decoded.js";
+import { hasEnded } from "./ended.js";
 
 export type RunStatus = StoredStatus | "stalled";
 
@@ -59,7 +60,7 @@ export function runInfo(run: RunRecord, entries: readonly Entry[], codec: Codec)
     id: run.id,
     workflow: run.workflow,
     status: run.status,
-    waits: run.status === "running" || run.status === "waiting" ? openWaits(run.id, entries, codec) : [],
+    waits: hasEnded(run.status) ? [] : openWaits(run.id, entries, codec),
     published: published(run.id, entries, codec),
     children: children(entries),
     orphans: run.orphans ?? [],

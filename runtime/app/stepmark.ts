@@ -30,6 +30,7 @@ import type { Queue } from "../work/queue.js";
 import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
 import { Driver } from "./driver.js";
+import { hasEnded } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import { type PruneOptions, prune } from "./prune.js";
 import { Run } from "./run.js";
@@ -475,7 +476,7 @@ export class Stepmark<Session = unknown> {
   private async join<O>(run: RunRecord, caller: unknown): Promise<Run<O>> {
     const active = this.driver.activeRun(run.id);
     if (active) return new Run<O>(run.id, active);
-    if (run.status !== "running" && run.status !== "waiting") return this.found(run.id);
+    if (hasEnded(run.status)) return this.found(run.id);
     try {
       return await this.driver.drive(run.id, { caller });
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { decoded } from "./decoded.js";
+import { hasEnded } from "./ended.js";
 import { type EventFeed, EventStream, type Reader } from "./event-stream.js";
 import { brokenOff, type EventOptions, endEvent, type RunEvent, startEvent, waitingEvent } from "./events.js";
 import type { RunSource } from "./run.js";
@@ -23,7 +24,7 @@ export class StoredRun implements RunSource, EventFeed {
   ) {}
 
   async result(): Promise<unknown> {
-    const run = await this.until(({ status }) => status !== "running" && status !== "waiting");
+    const run = await this.until(({ status }) => hasEnded(status));
     if (run.status === "cancelled") throw new RunCancelledError(this.id);
     if (run.status === "failed") throw decoded(this.codec, run.error!, { runId: this.id });
     return decoded(this.codec, run.output!, { runId: this.id });

@@ -1,5 +1,5 @@
 /** The routes: what each takes, does and replies. `docs/http.md` has them as a table. */
-import type { RunInfo } from "../app/run-info.js";
+import { hasEnded } from "../app/ended.js";
 import { untilEnd } from "./ending.js";
 import type { HttpAction, HttpAsked, Settings } from "./options.js";
 import { RefusedRequest, shutDown } from "./refused-request.js";
@@ -135,7 +135,7 @@ async function result({ served, request, query, id }: Asking): Promise<Response>
   if (!/^\d{1,2}(\.\d{1,3})?$/.test(given) || Number(given) > longestWait)
     throw invalidQuery(`"wait" must be a number of seconds from 0 to ${longestWait}.`);
   let info = await served.brief(id);
-  if (!isOver(info)) {
+  if (!hasEnded(info.status)) {
     // After all entries that there may ever be: only the end is of interest.
     const listener = served.app.events(id, { after: Number.MAX_SAFE_INTEGER });
     await untilEnd(listener, Number(given) * 1000, request.signal);
@@ -143,11 +143,7 @@ async function result({ served, request, query, id }: Asking): Promise<Response>
     info = await served.brief(id);
   }
   const { status, output, error } = readable(info);
-  return isOver(info) ? json(200, { id, status, output, error }) : json(202, { id, status });
-}
-
-function isOver({ status }: RunInfo): boolean {
-  return status === "completed" || status === "failed" || status === "cancelled";
+  return hasEnded(info.status) ? json(200, { id, status, output, error }) : json(202, { id, status });
 }
 
 async function events({ served, settings, request, query, id }: Asking): Promise<Response> {
