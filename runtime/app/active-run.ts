@@ -64,7 +64,7 @@ export class ActiveRun implements RunSource, EventFeed {
   /** Takes charge of an execution that is about to begin; `onEnd` runs once it has ended. */
   attach(execution: Execution, onEnd: () => void): void {
     this.execution = execution;
-    void execution.ended.then((ending) => {
+    void execution.lifetime.ended.then((ending) => {
       this.ending = ending;
       this.cancelIdle?.();
       this.since = this.options.now();

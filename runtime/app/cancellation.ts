@@ -38,7 +38,7 @@ export class Cancellation {
   async cancel(id: string): Promise<void> {
     const { store, codec, read, here } = this.options;
     const active = await here(id);
-    await (active ? active.execution.cancel() : this.cancelElsewhere(id));
+    await (active ? active.execution.lifetime.cancel() : this.cancelElsewhere(id));
     for (const { id: child, status } of runInfo(await read(id), await store.entries(id), codec).children)
       if (status === "open") await this.cancel(child);
   }

@@ -430,7 +430,7 @@ export class Stepmark<Session = unknown> {
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);
-        return active ? active.execution.readInbox() : this.driver.drive(id, {});
+        return active ? active.execution.inbox.read() : this.driver.drive(id, {});
       },
       attend: () => this.driver.ownership.readNews(),
       interruptions: () => this.driver.interruptions,

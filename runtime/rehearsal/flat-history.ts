@@ -77,7 +77,7 @@ export async function importFlat(history: FlatHistory, { store, codec, clock, gr
     patience: () => (walk.begun ? 0 : grace),
   });
   if (walk.refusal !== undefined) throw walk.refusal;
-  if (execution.refused && ending?.status === "failed") throw walk.refuse(wordsOf(ending.error));
+  if (execution.lifetime.refused && ending?.status === "failed") throw walk.refuse(wordsOf(ending.error));
   if (!walk.over) throw walk.refuse(ending === undefined ? walk.leftWaiting : walk.leftOver);
   const [taken] = await store.restore([{ run, entries, inbox: [] }]);
   if (taken !== undefined) throw exists(id);

@@ -148,7 +148,7 @@ function report(exported: ExportedRun, rehearsed: Rehearsed, next: Call[], codec
   const told = {
     ...blank(exported),
     hits: asked.length,
-    edited: execution.edited,
+    edited: execution.checks.edited,
     next: next.map((call) => nextCall(call, calls)),
     changed: changes(rehearsed, codec),
   };
@@ -158,7 +158,7 @@ function report(exported: ExportedRun, rehearsed: Rehearsed, next: Call[], codec
     return { ...told, ok: true, end: "returned", orphans: keys, ...(sameOutput !== undefined && { sameOutput }) };
   }
   if (ending?.status === "failed") {
-    if (execution.refused) return { ...told, unreached: keys, error: ending.error };
+    if (execution.lifetime.refused) return { ...told, unreached: keys, error: ending.error };
     // A run that has failed before fails again, unless one of its steps is to be tried again.
     return { ...told, ok: run.status === "failed", end: "threw", orphans: keys, error: ending.error };
   }

@@ -50,8 +50,8 @@ export class RunningStep {
   }
 
   private newContext(): StepContext {
-    const { id, abort } = this.execution;
-    const ownSignal = (): AbortSignal => AbortSignal.any([abort.signal, this.limit.signal]);
+    const { id, lifetime } = this.execution;
+    const ownSignal = (): AbortSignal => AbortSignal.any([lifetime.abort.signal, this.limit.signal]);
     let signal: AbortSignal | undefined;
     return {
       runId: id,
