@@ -48,9 +48,9 @@ export async function issuesOf(loaded: Loaded, id: string, key: string, value: u
     grace,
     live(execution, calls) {
       for (const call of calls) {
-        if (call.kind === "changed") call.start(execution, call);
+        if (call.kind === "changed") call.start(call);
         if (call.kind !== "wait" || call.key !== key || call.recorded?.open === undefined) continue;
-        call.start(execution, call);
+        call.start(call);
         accept = execution.waits.open.get(key)?.accept;
         execution.waits.close(key);
       }

@@ -59,7 +59,7 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       const known = call.recorded?.open;
       if (known) return begin(execution, call, request, known.startedAt);
       const now = execution.clock.now();

@@ -81,7 +81,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
     site: record,
     within,
     entry,
-    start: (_, call) => startBody(execution, call, request),
+    start: (call) => startBody(execution, call, request),
   });
 }
 

@@ -64,7 +64,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();
       const due = known?.due ?? (limit === undefined ? undefined : since + limit);

@@ -91,9 +91,9 @@ export async function replayRun(exported: ExportedRun, options: ReplayOptions): 
       grace,
       acceptEdits: options.accept === "edits",
       continueDivergence: options.divergence === "continue",
-      live(execution, calls) {
+      live(_, calls) {
         for (const call of calls) {
-          if (call.kind === "changed") call.start(execution, call);
+          if (call.kind === "changed") call.start(call);
           else next.push(call);
         }
       },

@@ -115,7 +115,7 @@ export class Execution implements RunScope {
 
   /** Whether the run is under way in this process. */
   get open(): boolean {
-    return this.lifetime.open;
+    return this.lifetime.phase !== "closed";
   }
 
   /** The fence under which this process owns the run now, if it does. */
@@ -222,7 +222,8 @@ export class Execution implements RunScope {
 
   /** Whether code still gets anything done and told: that of a step's body, or of the run itself. */
   private serves(within: StepExtent | null): boolean {
-    return this.open && (this.lifetime.phase === "running" || this.calls.isInFlight(within));
+    const { phase } = this.lifetime;
+    return phase === "running" || (phase !== "closed" && this.calls.isInFlight(within));
   }
 
   // --- what live calls use -----------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ export class Execution implements RunScope {
   }
 
   private callTurn(): void {
-    if (this.open) this.turns.call();
+    if (this.lifetime.phase !== "closed") this.turns.call();
   }
 
   private turn(): void {
@@ -336,7 +337,7 @@ export class Execution implements RunScope {
     if (instead !== undefined) return instead.start(calls);
     for (const call of calls) {
       this.asked.started(call);
-      call.start(this, call);
+      call.start(call);
     }
   }
 

@@ -37,13 +37,14 @@ export interface Report extends Pick<RunChange, "orphans" | "edited"> {
 }
 
 export class Lifetime {
+  /** Only the lifetime itself changes it. A plain field: every call asks for it, several times. */
+  phase: Phase = "running";
   /** Settles when the run has ended in this process, and the store says so. */
   readonly ended: Promise<Ending>;
   /** Aborts the bodies in flight when the run fails, is cancelled or shut down. */
   readonly abort = new AbortController();
   /** Whether it is the runtime that ended the run. */
   refused = false;
-  private current: Phase = "running";
   private result: Result | undefined;
   private end!: (ending: Ending) => void;
 
@@ -56,29 +57,25 @@ export class Lifetime {
     });
   }
 
-  get phase(): Phase {
-    return this.current;
-  }
-
   get open(): boolean {
-    return this.current !== "closed";
+    return this.phase !== "closed";
   }
 
   /** The workflow's function has come to its end. */
   settle(result: Result): void {
-    if (this.current === "running") this.windUp(result);
+    if (this.phase === "running") this.windUp(result);
   }
 
   /** Ends the run with an error that no code of the workflow can catch. */
   refuse(error: Error): void {
-    if (this.current !== "running" && this.current !== "returning") return;
+    if (this.phase !== "running" && this.phase !== "returning") return;
     this.refused = true;
     this.windUp({ ok: false, error });
   }
 
   private windUp(result: Result): void {
     this.result = result;
-    this.current = result.ok ? "returning" : "failing";
+    this.phase = result.ok ? "returning" : "failing";
     this.options.onWindUp();
     if (result.ok) return;
     this.abort.abort(result.error);
@@ -148,7 +145,7 @@ export class Lifetime {
 
   private close(): void {
     if (!this.open) return;
-    this.current = "closed";
+    this.phase = "closed";
     this.options.onClose();
   }
 
