@@ -5,7 +5,7 @@ import { wordsOf } from "../runtime/journal/careful.js";
 import type { Codec } from "../runtime/journal/codec.js";
 import { rehearse } from "../runtime/rehearsal/rehearse.js";
 import { describeReport, replayRun } from "../runtime/rehearsal/replay.js";
-import type { OpenWait } from "../runtime/run/waiting-room.js";
+import type { OpenWait } from "../runtime/run/live/waiting-room.js";
 import type { Store } from "../runtime/stores/store.js";
 import { readWhole } from "../runtime/transfer/read-whole.js";
 import { errorView } from "./error-view.js";

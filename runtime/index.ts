@@ -38,7 +38,7 @@ export type { HttpAction, HttpAsked, HttpOptions } from "./http/options.js";
 export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
 export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";
 export type { FlatHistory, FlatStep } from "./rehearsal/flat-history.js";
-export type { StepContext } from "./run/running-step.js";
+export type { StepContext } from "./run/live/running-step.js";
 export { type MemoryStore, memoryStore } from "./stores/memory.js";
 export type {
   Claim,

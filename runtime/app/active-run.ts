@@ -2,9 +2,9 @@
 import { RunCancelledError, RunNotFoundError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import type { Ending } from "../run/ending.js";
+import type { Ending } from "../run/end/ending.js";
+import { storeFailure } from "../run/end/refusals.js";
 import type { Execution } from "../run/execution.js";
-import { storeFailure } from "../run/refusals.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { decoded } from "./decoded.js";
 import { ChangingFeed, type EventFeed, EventStream, pageSize, type Reader } from "./event-stream.js";

@@ -4,7 +4,7 @@ import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import type { Answer } from "../run/waiting-room.js";
+import type { Answer } from "../run/live/waiting-room.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";

@@ -6,10 +6,10 @@ import type { AnyWorkflow } from "../calls/workflow.js";
 import { systemClock } from "../clock.js";
 import type { Codec } from "../journal/codec.js";
 import type { Call } from "../run/call.js";
-import type { Ending } from "../run/ending.js";
+import type { Ending } from "../run/end/ending.js";
 import { Execution } from "../run/execution.js";
 import type { Children } from "../run/options.js";
-import { arrange, type RunRecordView, withCauses } from "../run/record.js";
+import { arrange, type RunRecordView, withCauses } from "../run/record/record.js";
 import { memoryStore } from "../stores/memory.js";
 import type { Owner, WholeRun } from "../stores/store.js";
 

@@ -8,7 +8,7 @@ import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import type { EntryKind } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
-import type { RecordedCall } from "../run/record.js";
+import type { RecordedCall } from "../run/record/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { baseAnchor } from "../scope/module-table.js";
 import { isolated } from "../scope/outside.js";

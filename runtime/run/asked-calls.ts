@@ -4,7 +4,7 @@
  */
 import { type Entry, isOutcome } from "../journal/entry.js";
 import type { Call } from "./call.js";
-import type { Replay } from "./replay.js";
+import type { Replay } from "./record/replay.js";
 
 export class AskedCalls {
   private readonly keys = new Set<string>();

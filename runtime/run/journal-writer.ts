@@ -7,7 +7,7 @@ import type { Entry } from "../journal/entry.js";
 import { processName } from "../stores/owner.js";
 import type { RunChange, Store } from "../stores/store.js";
 import type { Hold } from "./options.js";
-import type { PresentCode } from "./present-code.js";
+import type { PresentCode } from "./record/present-code.js";
 
 export interface JournalWriterOptions {
   id: string;

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.js";
 import type { Entry } from "../journal/entry.js";
 import type { Call } from "./call.js";
-import { callerOf } from "./closure-order.js";
+import { callerOf } from "./record/closure-order.js";
 
 /**
  * An entry that has no number yet.

@@ -7,8 +7,8 @@ import type { Entry } from "../journal/entry.js";
 import type { ParentCall, Store } from "../stores/store.js";
 import type { RunTrace } from "../telemetry/telemetry.js";
 import type { Call } from "./call.js";
-import type { RunRecordView } from "./record.js";
-import type { Answer } from "./waiting-room.js";
+import type { Answer } from "./live/waiting-room.js";
+import type { RunRecordView } from "./record/record.js";
 
 export interface ExecutionOptions {
   id: string;

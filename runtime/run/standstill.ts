@@ -1,11 +1,11 @@
 /** What a run does that has nothing to deliver and nothing to start. */
 import type { Clock } from "../clock.js";
-import type { Changes } from "./changes.js";
-import type { Lifetime } from "./lifetime.js";
-import type { LiveCalls } from "./live-calls.js";
+import type { Lifetime } from "./end/lifetime.js";
+import type { LiveCalls } from "./live/live-calls.js";
+import type { WaitingRoom } from "./live/waiting-room.js";
 import type { Children } from "./options.js";
-import type { Replay } from "./replay.js";
-import type { WaitingRoom } from "./waiting-room.js";
+import type { Changes } from "./record/changes.js";
+import type { Replay } from "./record/replay.js";
 
 /** In milliseconds: a run that sleeps for less stays with this process. */
 const longSleep = 5_000;

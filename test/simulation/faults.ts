@@ -6,10 +6,10 @@ import * as library from "stepmark";
 import { type Codec, codec } from "stepmark";
 import { ChildRuns } from "../../runtime/app/children.js";
 import { DormantRuns } from "../../runtime/app/dormant-runs.js";
-import { Changes } from "../../runtime/run/changes.js";
 import { Execution } from "../../runtime/run/execution.js";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
-import { Replay } from "../../runtime/run/replay.js";
+import { Changes } from "../../runtime/run/record/changes.js";
+import { Replay } from "../../runtime/run/record/replay.js";
 import { Frame, outsideFrame } from "../../runtime/scope/place.js";
 import { type Conditions, sound } from "./process.js";
 

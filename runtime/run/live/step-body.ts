@@ -1,15 +1,15 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
 import { types } from "node:util";
-import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
-import type { Executor, StepCall } from "../executor/executor.js";
-import { isA } from "../journal/careful.js";
-import { encoded } from "../journal/encoded.js";
-import { baseAnchor } from "../scope/module-table.js";
-import { outsideRuns } from "../scope/outside.js";
-import { inMark, type Site, StepBody } from "../scope/place.js";
-import type { StepTrace } from "../telemetry/telemetry.js";
-import { type Call, placeOf } from "./call.js";
-import type { Execution } from "./execution.js";
+import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../../errors.js";
+import type { Executor, StepCall } from "../../executor/executor.js";
+import { isA } from "../../journal/careful.js";
+import { encoded } from "../../journal/encoded.js";
+import { baseAnchor } from "../../scope/module-table.js";
+import { outsideRuns } from "../../scope/outside.js";
+import { inMark, type Site, StepBody } from "../../scope/place.js";
+import type { StepTrace } from "../../telemetry/telemetry.js";
+import { type Call, placeOf } from "../call.js";
+import type { Execution } from "../execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
 import { RunningStep, type StepContext } from "./running-step.js";
 

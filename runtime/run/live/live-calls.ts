@@ -1,6 +1,6 @@
 /** The calls of a run that the record does not answer, from the moment they are asked for until their outcome is delivered. */
-import type { StepExtent } from "../scope/place.js";
-import type { Call } from "./call.js";
+import type { StepExtent } from "../../scope/place.js";
+import type { Call } from "../call.js";
 import type { Outcome } from "./outcome.js";
 
 /** A durable outcome that waits for its turn. */

@@ -3,11 +3,8 @@
  * it is asked for, and what nobody has asked for is judged before a body starts. All that is found is told as the error
  * that the run is to end with.
  */
-import { judge } from "../journal/judge.js";
-import type { Call } from "./call.js";
-import { changedPlaces } from "./closure-order.js";
-import type { EditedCode } from "./edited-code.js";
-import type { RecordedCall } from "./record.js";
+import { judge } from "../../journal/judge.js";
+import type { Call } from "../call.js";
 import {
   anotherPath,
   enteredInAnotherOrder,
@@ -16,7 +13,10 @@ import {
   sameWorkElsewhere,
   shiftedSite,
   uncertainSites,
-} from "./refusals.js";
+} from "../end/refusals.js";
+import { changedPlaces } from "./closure-order.js";
+import type { EditedCode } from "./edited-code.js";
+import type { RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
 
 export interface CheckOptions {

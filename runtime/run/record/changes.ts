@@ -6,9 +6,9 @@
  * (`Entry.late`). Any other run is where no code has been before: `true`, which is an outcome like others, with its turn in the
  * order of delivery. Who asks later gets what is known at once, on all passes alike.
  */
-import type { SiteRecord } from "../journal/entry.js";
-import type { StepExtent } from "../scope/place.js";
-import { type Call, newCall } from "./call.js";
+import type { SiteRecord } from "../../journal/entry.js";
+import type { StepExtent } from "../../scope/place.js";
+import { type Call, newCall } from "../call.js";
 import type { EditedCode } from "./edited-code.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";

@@ -2,7 +2,7 @@
  * The failures of a run's steps. What fails the run is to be run again by a resume: the failures that its error holds, as
  * itself, in `cause` or in `errors`, and those that nobody has dealt with.
  */
-import { isA } from "../journal/careful.js";
+import { isA } from "../../journal/careful.js";
 
 export class Failures {
   /** Keys of failed calls by the error that they were answered with. */

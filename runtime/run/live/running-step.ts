@@ -1,8 +1,8 @@
 /** The extent of a step's body while it runs, and what the body may ask about itself. */
 import { createHash } from "node:crypto";
-import type { AttemptTrace } from "../telemetry/telemetry.js";
-import type { Call } from "./call.js";
-import type { Execution } from "./execution.js";
+import type { AttemptTrace } from "../../telemetry/telemetry.js";
+import type { Call } from "../call.js";
+import type { Execution } from "../execution.js";
 
 /** What a step's body may ask about itself. */
 export interface StepContext {

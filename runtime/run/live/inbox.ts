@@ -1,13 +1,13 @@
 /** A run's inbox: which messages its open waits take, and what becomes of them. */
-import type { Clock } from "../clock.js";
-import { wordsOf } from "../journal/careful.js";
-import type { Codec } from "../journal/codec.js";
-import type { Entry } from "../journal/entry.js";
-import { outsideRuns } from "../scope/outside.js";
-import type { Message, Store } from "../stores/store.js";
-import type { Call } from "./call.js";
+import type { Clock } from "../../clock.js";
+import { wordsOf } from "../../journal/careful.js";
+import type { Codec } from "../../journal/codec.js";
+import type { Entry } from "../../journal/entry.js";
+import { outsideRuns } from "../../scope/outside.js";
+import type { Message, Store } from "../../stores/store.js";
+import type { Call } from "../call.js";
+import type { Lifetime } from "../end/lifetime.js";
 import { isCancelRequest } from "./cancel-request.js";
-import type { Lifetime } from "./lifetime.js";
 import type { Answer, OpenWait, WaitingRoom } from "./waiting-room.js";
 
 /** How a wait ends, or goes on: an entry, and the messages that it uses up. */

@@ -2,12 +2,12 @@
  * A run from its begin to its end in this process: the phases that it goes through, and the ways in which it ends, here and
  * in the store.
  */
-import type { Clock } from "../clock.js";
-import { RunCancelledError, ShutdownError, StaleOwnerError } from "../errors.js";
-import type { Codec } from "../journal/codec.js";
-import type { ParentCall, RunChange } from "../stores/store.js";
+import type { Clock } from "../../clock.js";
+import { RunCancelledError, ShutdownError, StaleOwnerError } from "../../errors.js";
+import type { Codec } from "../../journal/codec.js";
+import type { ParentCall, RunChange } from "../../stores/store.js";
+import type { JournalWriter } from "../journal-writer.js";
 import { conclude, type Ending, type Result, wakeOf } from "./ending.js";
-import type { JournalWriter } from "./journal-writer.js";
 import { storeFailure } from "./refusals.js";
 
 /**
