@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
 import { shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
-import { type RetryPolicy, startBody } from "../run/step-body.js";
+import { type RetryPolicy, startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
@@ -81,7 +81,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
     site: record,
     within,
     entry,
-    start: (_, call) => startBody(execution, call, request),
+    start: (call) => startBody(execution, call, request),
   });
 }
 

@@ -19,7 +19,7 @@ import {
 } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { encodeError } from "../../runtime/run/outcome.js";
+import { encodeError } from "../../runtime/run/live/outcome.js";
 import { bound } from "../../runtime/scope/key.js";
 
 const id = "run";
