@@ -149,7 +149,9 @@ export class EditedCode {
   }
 
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
-    if (site === undefined || recorded.site === undefined || chain === "") return false;
+    if (site === undefined || recorded.site === undefined) return false;
+    // Keys that the same text gives, one after the other, are the user's word that these are two calls.
+    if (chain === "" && recorded.chain === "" && recorded.site.text === site.text) return false;
     if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
     const tags = tagsOf(chain);
     const tagsThen = tagsOf(recorded.chain);
