@@ -12,7 +12,7 @@ import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface StepOptions {
-  /** Name of the call site; a literal names it at compile time. */
+  /** Name of the call site, as a literal text: it is read when the code is compiled, and any other is not used. */
   name?: string;
   /** Replaces the place in the loops around the call; unique within the step body or run around it. */
   key?: string;
