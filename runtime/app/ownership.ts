@@ -122,6 +122,11 @@ export class Ownership {
     this.keep();
   }
 
+  /** The app has given the run up and does not drive it any more. */
+  forget(id: string): void {
+    this.sure.delete(id);
+  }
+
   /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */
   async giveUpLeft(): Promise<void> {
     for (const [id, fence] of [...this.left]) {

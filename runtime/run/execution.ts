@@ -99,6 +99,8 @@ export interface ExecutionOptions {
   /** Go on although unchanged code took another path. */
   continueDivergence: boolean;
   fence: number;
+  /** The app that wakes the run while it waits, as its owner's `token`; by default none does by itself. */
+  keeper?: string | undefined;
   record: RunRecordView;
   /** Keys of failed calls that are to be run again. */
   rerun: ReadonlySet<string>;
@@ -174,14 +176,14 @@ export class Execution implements RunScope {
   private disarm: (() => void) | undefined;
 
   constructor(private readonly options: ExecutionOptions) {
-    const { id, store, fence, record, rerun, reclaim } = options;
+    const { id, store, fence, keeper, record, rerun, reclaim } = options;
     this.replay = new Replay(record);
     this.present = new PresentCode(record);
     this.code = new EditedCode(this.replay, this.present, state.modules);
     this.nested = new NestedCalls(this.replay);
     this.changes = new Changes(this.replay, this.code, this.present, (within) => this.accepts(within));
     const { lastSeq, process: lastProcess } = record;
-    this.journal = new JournalWriter({ id, store, lastSeq, lastProcess, fence, reclaim });
+    this.journal = new JournalWriter({ id, store, lastSeq, lastProcess, fence, keeper, reclaim });
     this.unseenFailures = new Set(rerun);
     this.untold = options.trace?.id;
     this.ended = new Promise((resolve) => {

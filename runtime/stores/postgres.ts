@@ -27,6 +27,7 @@ import {
 import {
   type Cell,
   entryOf,
+  keptRunOf,
   messageOf,
   type Row,
   restoredCells,
@@ -40,6 +41,7 @@ import {
 import { checkSequence } from "./sequence.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -48,6 +50,7 @@ import type {
   RunChange,
   RunRecord,
   Store,
+  Timer,
   WholeRun,
 } from "./store.js";
 
@@ -181,6 +184,16 @@ class Postgres implements Store {
 
   async ready(until: number): Promise<RunRecord[]> {
     return (await this.#ask(undefined, this.#statements.ready, [until])).map(recordOf);
+  }
+
+  async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+    return (await this.#ask(undefined, this.#statements.kept, [keeper, ids])).map(keptRunOf);
+  }
+
+  async timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+    const { id, due } = after ?? { id: "", due: Number.NEGATIVE_INFINITY };
+    const rows = await this.#ask(undefined, this.#statements.timers, [keeper, due, id, limit]);
+    return rows.map((row) => keptRunOf(row) as Timer);
   }
 
   async entries(id: string, after = 0, limit?: number): Promise<Entry[]> {
@@ -475,7 +488,7 @@ function isTrue(cell: Cell | undefined): boolean {
 }
 
 function changeText(id: string, change: RunChange, at: number): string {
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
+  const { status, output, error, culprits, orphans, edited, due, keeper, wake, consume, refuse, release } = change;
   const list = (value: string[] | null | undefined) => replaced(value, JSON.stringify);
   return JSON.stringify({
     status,
@@ -487,6 +500,7 @@ function changeText(id: string, change: RunChange, at: number): string {
     orphans: list(orphans),
     edited: list(edited),
     due: replaced(due, String),
+    keeper,
     consume,
     refuse,
     release: release || undefined,

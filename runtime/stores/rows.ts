@@ -5,7 +5,7 @@
 import { DamagedJournalError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { seal, unseal } from "./seal.js";
-import type { Message, NewRun, Owner, ParentCall, RunRecord, StoredStatus, WholeRun } from "./store.js";
+import type { KeptRun, Message, NewRun, Owner, ParentCall, RunRecord, StoredStatus, WholeRun } from "./store.js";
 
 /** A column's value. */
 export type Cell = string | number | null;
@@ -97,6 +97,10 @@ export function runOf(row: Row): RunRecord {
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
+}
+
+export function keptRunOf({ id, due }: Row): KeptRun {
+  return due === null ? { id: id as string } : { id: id as string, due: Number(due) };
 }
 
 function inputPlace({ id, workflow, inputPrint, scheme }: Omit<NewRun, "input">): Array<string | number> {

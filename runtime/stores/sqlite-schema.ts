@@ -5,7 +5,18 @@ import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
 /** Kept in the file as `user_version`; goes up with each change to the tables. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
+
+/** Files from this version on are brought up to date. */
+const oldestVersion = 2;
+
+const indexByKeeper = `
+  CREATE INDEX runs_by_keeper ON runs (keeper, due) WHERE status = 'waiting' AND due IS NOT NULL;`;
+
+/** What leads from a version to the next, by the older one's number. */
+const migrations: Readonly<Record<number, string>> = {
+  2: `ALTER TABLE runs ADD COLUMN keeper TEXT; ${indexByKeeper}`,
+};
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
 // append to write, not a table and an index, and a run's entries lie together. The view shows what that hides, for people
@@ -27,6 +38,7 @@ const schema = `
     orphans TEXT,
     edited TEXT,
     due INTEGER,
+    keeper TEXT,
     parent TEXT,
     input_print TEXT NOT NULL,
     error TEXT,
@@ -35,6 +47,7 @@ const schema = `
   );
   CREATE INDEX runs_by_status ON runs (status, created_at);
   CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
+  ${indexByKeeper}
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
     entry TEXT NOT NULL
@@ -77,7 +90,7 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
       "Install that version, or give this one another file.",
     );
   }
-  if (version !== 0 && version < schemaVersion) {
+  if (version !== 0 && version < oldestVersion) {
     throw new StoreError(
       `The database ${path} was written by an older version of stepmark (its tables have version ${version}, this one knows ${schemaVersion})`,
       {},
@@ -86,6 +99,7 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
   }
   connection.exec("PRAGMA foreign_keys = ON");
   if (version === 0) transaction(connection, () => createTables(connection, path));
+  else if (version < schemaVersion) transaction(connection, () => migrate(connection));
   enterWal(connection, settings.busyTimeout);
   connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
 }
@@ -117,6 +131,12 @@ function createTables(connection: Connection, path: string): void {
   connection.exec(schema);
 }
 
+function migrate(connection: Connection): void {
+  // Another process may have been first, before this transaction began.
+  for (let version = versionOf(connection); version < schemaVersion; version++) connection.exec(migrations[version]!);
+  connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+}
+
 function versionOf(connection: Connection): number {
   return (connection.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
@@ -140,6 +160,8 @@ export function transaction<T>(connection: Connection, work: () => T): T {
 
 const ofRun = "place BETWEEN (number << 32) AND (number << 32) + 0xFFFFFFFF";
 const current = "id = ? AND fence = ? AND owner IS NOT NULL";
+
+const atRest = "status = 'waiting' AND owner IS NULL AND keeper = ?";
 
 /** Each statement, prepared once. */
 export function prepareStatements(connection: Connection) {
@@ -174,7 +196,8 @@ export function prepareStatements(connection: Connection) {
          culprits = CASE ? WHEN 1 THEN ? ELSE culprits END,
          orphans = CASE ? WHEN 1 THEN ? ELSE orphans END,
          edited = CASE ? WHEN 1 THEN ? ELSE edited END,
-         due = CASE ? WHEN 1 THEN ? ELSE due END
+         due = CASE ? WHEN 1 THEN ? ELSE due END,
+         keeper = CASE ? WHEN 1 THEN ? ELSE keeper END
        WHERE ${current}`,
     ),
     release: connection.prepare("UPDATE runs SET owner = NULL, lease_until = NULL WHERE id = ?"),
@@ -191,6 +214,12 @@ export function prepareStatements(connection: Connection) {
     ready: connection.prepare(
       `SELECT * FROM runs WHERE status = 'waiting' AND number IN
          (SELECT number FROM runs WHERE due <= ? UNION SELECT run FROM inbox WHERE used = 0) ORDER BY number`,
+    ),
+    kept: connection.prepare(`SELECT id, due FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND ${atRest}`),
+    timers: connection.prepare(
+      `SELECT id, due FROM runs
+       WHERE ${atRest} AND due IS NOT NULL AND (due, number) > (?, coalesce((SELECT number FROM runs WHERE id = ?), 0))
+       ORDER BY due, number LIMIT ?`,
     ),
     refuse: connection.prepare(
       "UPDATE inbox SET used = 2 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",

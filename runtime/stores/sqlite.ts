@@ -9,6 +9,7 @@ import { LogSpace } from "./log-space.js";
 import { OpenedFile } from "./opened-file.js";
 import {
   entryOf,
+  keptRunOf,
   messageOf,
   type Row,
   restoredCells,
@@ -25,6 +26,7 @@ import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { prepareDatabase, prepareStatements, transaction } from "./sqlite-schema.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -33,6 +35,7 @@ import type {
   RunChange,
   RunRecord,
   Store,
+  Timer,
   WholeRun,
 } from "./store.js";
 
@@ -149,6 +152,19 @@ class Sqlite implements Store {
   async ready(until: number): Promise<RunRecord[]> {
     return this.#use(undefined, ({ statements }) =>
       statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => runOf(row as Row)),
+    );
+  }
+
+  async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+    return this.#use(undefined, ({ statements }) =>
+      statements.kept.all(JSON.stringify(ids), keeper).map((row) => keptRunOf(row as Row)),
+    );
+  }
+
+  async timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+    const { id, due } = after ?? { id: "", due: Number.NEGATIVE_INFINITY };
+    return this.#use(undefined, ({ statements }) =>
+      statements.timers.all(keeper, due, id, limit).map((row) => keptRunOf(row as Row) as Timer),
     );
   }
 
@@ -424,7 +440,7 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
   if (change === undefined) {
     return entries.length > 0 || statements.holds.get(id, fence) ? undefined : new StaleOwnerError(id);
   }
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
+  const { status, output, error, culprits, orphans, edited, due, keeper, wake, consume, refuse, release } = change;
   const changed = statements.change.run(
     status ?? null,
     at ?? systemClock.now(),
@@ -434,6 +450,7 @@ function append(statements: Open["statements"], pending: Pending): StepmarkError
     ...replaced(orphans && JSON.stringify(orphans)),
     ...replaced(edited && JSON.stringify(edited)),
     ...replaced(due),
+    ...replaced(keeper),
     id,
     fence,
   );
