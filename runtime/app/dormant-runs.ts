@@ -55,8 +55,8 @@ export class DormantRuns {
   private readonly waiters = new Map<string, Set<Waiter>>();
   /** Runs that somebody waits for and that go on by themselves. */
   private readonly timed = new Set<string>();
-  /** Runs that could not be taken up: not tried again until somebody else does. */
-  private readonly refused = new Set<string>();
+  /** Runs that could not be taken up, and whether it was because the store failed: the others are not tried again. */
+  private readonly failed = new Map<string, boolean>();
   private readonly waking = new Map<string, Promise<void>>();
   /** What the store will be asked for at the end of this tick. */
   private asked: { ids: Set<string>; kept: Promise<Map<string, KeptRun>> } | undefined;
@@ -91,7 +91,7 @@ export class DormantRuns {
 
   /** The run was taken up, here or elsewhere, or has come to its end. */
   remove(id: string): void {
-    this.refused.delete(id);
+    this.failed.delete(id);
     for (const waiter of this.takeWaiters(id)) waiter.over();
   }
 
@@ -184,10 +184,12 @@ export class DormantRuns {
   }
 
   private fail(id: string, error: Error): void {
-    if (isA(error, StoreError)) this.askLater();
-    else this.refused.add(id);
+    const isNews = !this.failed.has(id);
+    const isStores = isA(error, StoreError);
+    this.failed.set(id, isStores);
+    if (isStores) this.askLater();
     const waiters = this.takeWaiters(id);
-    if (waiters.length === 0) this.options.onError(error);
+    if (waiters.length === 0 && isNews) this.options.onError(error);
     for (const waiter of waiters) waiter.fail(error);
   }
 
@@ -244,7 +246,7 @@ export class DormantRuns {
       for (const timer of timers) {
         if (this.stopped) return undefined;
         if (timer.due > clock.now()) return timer.due;
-        if (!this.refused.has(timer.id)) await this.takeUp(timer.id);
+        if (this.failed.get(timer.id) ?? true) await this.takeUp(timer.id);
         last = timer;
       }
       if (timers.length < timersAtOnce) return undefined;
