@@ -215,7 +215,10 @@ export function prepareStatements(connection: Connection) {
       `SELECT * FROM runs WHERE status = 'waiting' AND number IN
          (SELECT number FROM runs WHERE due <= ? UNION SELECT run FROM inbox WHERE used = 0) ORDER BY number`,
     ),
-    kept: connection.prepare(`SELECT id, due FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND ${atRest}`),
+    // A cross join, or it might go through all that wait.
+    kept: connection.prepare(
+      `SELECT runs.id, due FROM json_each(?) AS asked CROSS JOIN runs ON runs.id = asked.value WHERE ${atRest}`,
+    ),
     timers: connection.prepare(
       `SELECT id, due FROM runs
        WHERE ${atRest} AND due IS NOT NULL AND (due, number) > (?, coalesce((SELECT number FROM runs WHERE id = ?), 0))
