@@ -70,6 +70,10 @@ class StoreWithBlobs implements Store {
     return changed(await this.#store.list(filter), isElsewhere, (run) => this.#whole(run));
   }
 
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    return changed(await this.#store.left(isDead), isElsewhere, (run) => this.#whole(run));
+  }
+
   async ready(until: number): Promise<RunRecord[]> {
     return changed(await this.#store.ready(until), isElsewhere, (run) => this.#whole(run));
   }

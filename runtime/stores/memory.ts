@@ -118,6 +118,21 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return found.slice(skip, limit && skip + limit).map((run) => structuredClone(run));
     },
 
+    async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+      const running = [...runs.values()].map(({ run }) => run).filter(({ status }) => status === "running");
+      const dead = new Map<string | undefined, boolean>([[undefined, true]]);
+      for (const { owner } of running) {
+        if (owner === undefined || dead.has(owner.token)) continue;
+        const own = running.filter((run) => run.owner?.token === owner.token);
+        const until = Math.min(...own.map(({ leaseUntil }) => leaseUntil!));
+        dead.set(owner.token, isDead(structuredClone(owner), until, own.length));
+      }
+      return running
+        .filter(({ owner }) => dead.get(owner?.token))
+        .sort((a, b) => a.createdAt - b.createdAt)
+        .map((run) => structuredClone(run));
+    },
+
     async ready(until: number): Promise<RunRecord[]> {
       return [...runs.values()]
         .filter(({ run, inbox }) => run.status === "waiting" && (isDue(run, until) || inbox.some(({ used }) => !used)))

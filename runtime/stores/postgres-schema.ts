@@ -229,6 +229,8 @@ const version2 = ({ quoted: s }: Schema): string => `
 /** Which app wakes a run that waits. */
 const version3 = ({ quoted: s }: Schema): string => `
   ALTER TABLE ${s}.runs ADD COLUMN keeper text COLLATE "C";
+  DROP INDEX ${s}.runs_by_due;
+  CREATE INDEX runs_by_due ON ${s}.runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
   CREATE INDEX runs_by_keeper ON ${s}.runs (keeper, due, number) WHERE status = 'waiting' AND due IS NOT NULL;
   ${changeFunction(s, "keeper = CASE WHEN change ? 'keeper' THEN change ->> 'keeper' ELSE keeper END,")}
 `;
@@ -393,9 +395,15 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
         AND updated_at < $5::double precision
       ORDER BY created_at, number LIMIT $3::bigint OFFSET $4::bigint`,
+    owners: `
+      SELECT owner, lease_by_database, min(lease_until) AS lease_until, count(*) AS runs, ${timeOf("statement")} AS now
+      FROM ${s}.runs WHERE status = 'running' GROUP BY owner, lease_by_database`,
+    runningOf: `
+      SELECT ${run} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
+      ORDER BY created_at, number`,
     ready: `
       SELECT ${run} FROM ${s}.runs WHERE status = 'waiting' AND number IN
-        (SELECT number FROM ${s}.runs WHERE due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
+        (SELECT number FROM ${s}.runs WHERE status = 'waiting' AND due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
       ORDER BY number`,
     entries: `
       SELECT seq, entry FROM ${s}.entries

@@ -29,6 +29,7 @@ import {
   entryOf,
   keptRunOf,
   messageOf,
+  ownerOf,
   type Row,
   restoredCells,
   runOf,
@@ -180,6 +181,19 @@ class Postgres implements Store {
       ? this.#ask(undefined, list, cells)
       : this.#ask(undefined, listOld, [...cells, unchangedSince]));
     return rows.map(recordOf);
+  }
+
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    const owners = await this.#ask(undefined, this.#statements.owners, []);
+    const dead = owners
+      .filter(
+        (row) =>
+          row.owner !== null && isDead(ownerOf(row.owner!), Number(ofThisMachine(row).lease_until), Number(row.runs)),
+      )
+      .map(({ owner }) => owner);
+    const areOwnerless = owners.some(({ owner }) => owner === null);
+    if (dead.length === 0 && !areOwnerless) return [];
+    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map(recordOf);
   }
 
   async ready(until: number): Promise<RunRecord[]> {
@@ -477,10 +491,13 @@ function leaseCells({ now, until }: Lease): [byDatabase: boolean, until: number]
 }
 
 function recordOf(row: Row): RunRecord {
-  if (!isTrue(row.lease_by_database) || row.lease_until === null) return runOf(row);
-  // As this machine's clock will show it.
-  const leaseUntil = Number(row.lease_until) - Number(row.now) + systemClock.now();
-  return runOf({ ...row, lease_until: leaseUntil });
+  return runOf(ofThisMachine(row));
+}
+
+/** A row whose lease ends when this machine's clock will show it. */
+function ofThisMachine(row: Row): Row {
+  if (!isTrue(row.lease_by_database) || row.lease_until === null) return row;
+  return { ...row, lease_until: Number(row.lease_until) - Number(row.now) + systemClock.now() };
 }
 
 function isTrue(cell: Cell | undefined): boolean {

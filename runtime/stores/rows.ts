@@ -90,13 +90,17 @@ export function runOf(row: Row): RunRecord {
     edited: optional("edited", (text) => JSON.parse(text) as string[]),
     scheme,
     fence: Number(row.fence),
-    owner: optional("owner", (text) => JSON.parse(text) as Owner),
+    owner: optional("owner", ownerOf),
     due: optional("due", Number),
     parent: optional("parent", (text) => JSON.parse(text) as ParentCall),
     leaseUntil: optional("lease_until", Number),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
+}
+
+export function ownerOf(owner: Cell): Owner {
+  return JSON.parse(String(owner)) as Owner;
 }
 
 export function keptRunOf({ id, due }: Row): KeptRun {

@@ -10,12 +10,14 @@ export const schemaVersion = 3;
 /** Files from this version on are brought up to date. */
 const oldestVersion = 2;
 
-const indexByKeeper = `
-  CREATE INDEX runs_by_keeper ON runs (keeper, due) WHERE status = 'waiting' AND due IS NOT NULL;`;
+const indexes = `
+  CREATE INDEX runs_by_due ON runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
+  CREATE INDEX runs_by_keeper ON runs (keeper, due) WHERE status = 'waiting' AND due IS NOT NULL;
+  CREATE INDEX runs_by_owner ON runs (owner, lease_until) WHERE status = 'running';`;
 
 /** What leads from a version to the next, by the older one's number. */
 const migrations: Readonly<Record<number, string>> = {
-  2: `ALTER TABLE runs ADD COLUMN keeper TEXT; ${indexByKeeper}`,
+  2: `ALTER TABLE runs ADD COLUMN keeper TEXT; DROP INDEX runs_by_due; ${indexes}`,
 };
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
@@ -46,8 +48,7 @@ const schema = `
     input TEXT NOT NULL
   );
   CREATE INDEX runs_by_status ON runs (status, created_at);
-  CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
-  ${indexByKeeper}
+  ${indexes}
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
     entry TEXT NOT NULL
@@ -211,16 +212,26 @@ export function prepareStatements(connection: Connection) {
       `INSERT INTO inbox (run, number, target, value, at)
        SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ? FROM inbox WHERE run = ? RETURNING number`,
     ),
-    ready: connection.prepare(
-      `SELECT * FROM runs WHERE status = 'waiting' AND number IN
-         (SELECT number FROM runs WHERE due <= ? UNION SELECT run FROM inbox WHERE used = 0) ORDER BY number`,
+    // Without being told so, SQLite would go through all that have the status.
+    owners: connection.prepare(
+      `SELECT owner, min(lease_until) AS lease_until, count(*) AS runs FROM runs INDEXED BY runs_by_owner
+       WHERE status = 'running' GROUP BY owner`,
     ),
-    // A cross join, or it might go through all that wait.
+    runningOf: connection.prepare(
+      "SELECT * FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number",
+    ),
+    ready: connection.prepare(
+      `SELECT * FROM runs WHERE +status = 'waiting' AND number IN
+         (SELECT number FROM runs INDEXED BY runs_by_due WHERE status = 'waiting' AND due <= ?
+          UNION SELECT run FROM inbox WHERE used = 0)
+       ORDER BY number`,
+    ),
+    // By the id first, for the same reason.
     kept: connection.prepare(
       `SELECT runs.id, due FROM json_each(?) AS asked CROSS JOIN runs ON runs.id = asked.value WHERE ${atRest}`,
     ),
     timers: connection.prepare(
-      `SELECT id, due FROM runs
+      `SELECT id, due FROM runs INDEXED BY runs_by_keeper
        WHERE ${atRest} AND due IS NOT NULL AND (due, number) > (?, coalesce((SELECT number FROM runs WHERE id = ?), 0))
        ORDER BY due, number LIMIT ?`,
     ),

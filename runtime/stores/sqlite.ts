@@ -11,6 +11,7 @@ import {
   entryOf,
   keptRunOf,
   messageOf,
+  ownerOf,
   type Row,
   restoredCells,
   runOf,
@@ -147,6 +148,17 @@ class Sqlite implements Store {
       const statement = listStatement(open, filter, statuses?.length);
       return statement.all(...values, limit, skip).map((row) => runOf(row as Row));
     });
+  }
+
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    return this.#use(undefined, ({ statements }) =>
+      (statements.owners.all() as Row[])
+        .filter(
+          ({ owner, lease_until, runs }) =>
+            owner === null || isDead(ownerOf(owner!), Number(lease_until), Number(runs)),
+        )
+        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => runOf(row as Row))),
+    );
   }
 
   async ready(until: number): Promise<RunRecord[]> {

@@ -137,6 +137,11 @@ export interface Store {
   restore(runs: readonly WholeRun[]): Promise<string[]>;
   read(id: string): Promise<RunRecord | undefined>;
   list(filter: ListFilter): Promise<RunRecord[]>;
+  /**
+   * Runs that are running and that nobody owns, or somebody who is dead as `isDead` says, which is asked once for each owner: with
+   * the end of the lease of its that ends first, and the number of its running runs. Oldest first.
+   */
+  left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]>;
   /** Waiting runs that can go on: with a message that is not used yet, or due by `until`. Oldest first. */
   ready(until: number): Promise<RunRecord[]>;
   /** Of these runs, those that wait, that nobody owns, and that `keeper` wakes. */

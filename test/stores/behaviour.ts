@@ -381,6 +381,38 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect([await messaged(), await store.messaged([])]).toEqual([["other"], []]);
     });
 
+    it("tells which running runs nobody drives, and asks of each owner once", async () => {
+      for (const [id, token] of [
+        ["a1", "a"],
+        ["b1", "b"],
+        ["a2", "a"],
+        ["ended", "a"],
+      ] as const)
+        await owned(store, id, token);
+      await store.append("ended", 1, [], { status: "completed", output: "[1]" });
+      await store.create(newRun("never"));
+      await store.append("left", await owned(store, "left"), [], { release: true });
+      await store.append("waits", await owned(store, "waits"), [], { status: "waiting", release: true });
+      await store.renew(new Map([["a2", 1]]), { now: 1_500, until: 3_000 });
+      const ask = async (dead: string): Promise<unknown> => {
+        const asked = new Map<string, unknown[]>();
+        const left = await store.left((who, until, runs) => {
+          expect(asked.has(who.token)).toBe(false);
+          asked.set(who.token, [who, until, runs]);
+          return who.token === dead;
+        });
+        return [left.map(({ id }) => id).sort(), [asked.get("a"), asked.get("b")]];
+      };
+      const asked = [
+        [owner("a"), 2_000, 2],
+        [owner("b"), 2_000, 1],
+      ];
+      expect(await ask("a")).toEqual([["a1", "a2", "left", "never"], asked]);
+      expect(await ask("b")).toEqual([["b1", "left", "never"], asked]);
+      expect(await ask("none")).toEqual([["left", "never"], asked]);
+      expect((await store.left(() => true)).find(({ id }) => id === "a1")).toEqual(await store.read("a1"));
+    });
+
     it("tells which of some runs wait, are nobody's, and are kept by an app", async () => {
       const pause = async (id: string, keeper: string | null, due: number | null = null): Promise<void> =>
         store.append(id, await owned(store, id), [], { status: "waiting", due, keeper, release: true });

@@ -125,7 +125,8 @@ describe.each(drivers)("the file (%s)", (driver) => {
     const before = await store.read("r");
     await store.close();
     const file = openDatabase(path, driver);
-    file.exec("DROP INDEX runs_by_keeper; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2");
+    file.exec(`
+      DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
     file.close();
     const [first, second] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
     expect([await first.read("r"), await second.read("r")]).toEqual([before, before]);
