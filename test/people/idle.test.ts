@@ -332,19 +332,27 @@ describe("a run that waits out of memory, and that nobody waits for,", () => {
     expect(warnings).toMatchObject([{ code: "STORE", message: /the disk is gone/ }]);
   });
 
-  it("is not tried again and again if it cannot be taken up, and holds up nobody", async () => {
+  it("is not tried again and again if it cannot be taken up, and holds up nobody, however many there are", async () => {
     const { store } = watched();
     const stepmark = app(store);
-    await startMany(stepmark, 2);
+    await startMany(stepmark, 41);
     await clock.advance(minute);
     await (await stepmark.start(nap, undefined, { id: "later" })).settled();
     await clock.advance(2 * minute);
     const { entries } = store;
-    store.entries = async (...given) =>
-      (await entries(...given)).map((entry) => (given[0] === "r0" ? { ...entry, seq: entry.seq + 1 } : entry));
+    const tried: string[] = [];
+    store.entries = async (...given) => {
+      const [run] = given;
+      tried.push(run);
+      return (await entries(...given)).map((each) =>
+        run.startsWith("r") && run !== "r40" ? { ...each, seq: 9 } : each,
+      );
+    };
     await clock.advance(hours(3));
-    expect(await completed(stepmark)).toEqual(["later", "r1"]);
-    expect(warnings).toMatchObject([{ code: "DAMAGED_JOURNAL", runId: "r0" }]);
+    expect(await completed(stepmark)).toEqual(["later", "r40"]);
+    expect(tried.filter((run) => run === "r0")).toHaveLength(1);
+    expect(warnings).toHaveLength(40);
+    expect(warnings[0]).toMatchObject({ code: "DAMAGED_JOURNAL", runId: "r0" });
     store.entries = entries;
     const resumed = await stepmark.resume("r0");
     await clock.advance(0);
