@@ -11,7 +11,7 @@ import { includes, modulePath, readOptions, type TransformOptions } from "../tra
 import { ts } from "../transformer/own-compiler.js";
 import { mentionsLibrary } from "../transformer/plan/library.js";
 import { UsageError } from "./command.js";
-import { filesBelow } from "./script-files.js";
+import { filesBelow, isWithin } from "./script-files.js";
 
 /** Options that all commands about sources share. */
 export const projectOptions = {
@@ -56,16 +56,21 @@ export interface Project {
 }
 
 /**
- * @throws UsageError for a tsconfig that cannot be read; TransformerOptionsError, LockFileError
+ * Of a tsconfig that refers to others, their files too, save those that belong to another lock file.
+ *
+ * @throws UsageError for a tsconfig that cannot be read; ApartError; TransformerOptionsError, LockFileError
  */
 export function readSources(given: ProjectArguments, folder = process.cwd()): Project {
   const configs = readConfigs(given.project, folder);
-  const entry = configs[0]?.plugins.find(({ transform }) => transform === "stepmark/transformer");
-  const plugin = entry && readOptions(entry);
+  const builds = configs.map(buildOf);
+  const build = builds.find((each) => each !== undefined);
+  const isElsewhere = (each: Build | undefined): boolean => each !== undefined && each.lockFile !== build!.lockFile;
   const { folder: packageFolder, options: field, where } = readProject(folder);
-  const options: TransformOptions = plugin ?? readOptions(field, where);
-  const base = plugin === undefined ? packageFolder : path.dirname(configs[0]!.file);
-  const root = given.root === undefined ? path.resolve(base, options.root ?? ".") : path.resolve(folder, given.root);
+  const options: TransformOptions = build?.options ?? readOptions(field, where);
+  const base = build?.root ?? path.resolve(packageFolder, options.root ?? ".");
+  const root = given.root === undefined ? base : path.resolve(folder, given.root);
+  const isOne = given.root !== undefined || given.lock !== undefined;
+  if (!isOne && builds[0] === undefined && builds.some(isElsewhere)) throw new ApartError(folder, configs);
   const isIncluded = includes(given.include ?? options.include ?? []);
   const option = given.lock ?? (options.lock === false ? undefined : options.lock);
   const lockFile = path.resolve(root, option ?? LOCK_NAME);
@@ -75,12 +80,56 @@ export function readSources(given: ProjectArguments, folder = process.cwd()): Pr
     return readSourceFile(ts, file, module, isIncluded(module));
   };
   const found =
-    configs.length > 0 ? configs.flatMap(({ files }) => files) : filesBelow(root).map((file) => path.join(root, file));
+    configs.length > 0
+      ? configs.flatMap(({ files }, index) => {
+          if (isOne || build === undefined) return files;
+          if (builds[index] === undefined) return files.filter((file) => isWithin(file, root));
+          return isElsewhere(builds[index]) ? [] : files;
+        })
+      : filesBelow(root).map((file) => path.join(root, file));
   const names = [...new Set(found)];
   const files = names
     .filter((file) => scriptId.test(file) && !/\.d\.[cm]?ts$/.test(file))
     .flatMap((file) => read(modulePath(root, file), readFileSync(file, "utf8")) ?? []);
   return { root, lockFile, lock: existsSync(lockFile) ? lockOf(root, lockFile) : undefined, files, read };
+}
+
+/** A tsconfig that only refers to others, whose builds read lock files of their own: which of them is meant has to be said. */
+export class ApartError extends UsageError {
+  constructor(folder: string, configs: readonly Config[]) {
+    const names = configs.filter(hasPlugin).map(({ file }) => path.relative(folder, file));
+    super(
+      `the projects that ${path.relative(folder, configs[0]!.file)} refers to read lock files of their own: name one with --project (${names.join(", ")}), or give all of them one "root" in the plugin's entry`,
+    );
+  }
+}
+
+/** How `tspc` builds a project. */
+interface Build {
+  readonly options: TransformOptions;
+  readonly root: string;
+  readonly lockFile: string;
+}
+
+function buildOf(config: Config): Build | undefined {
+  const entry = config.plugins.find(isPlugin);
+  if (entry === undefined) return undefined;
+  const options = readOptions(entry);
+  const root = path.resolve(path.dirname(config.file), options.root ?? ".");
+  return {
+    options,
+    root,
+    lockFile: path.resolve(root, options.lock === false ? LOCK_NAME : (options.lock ?? LOCK_NAME)),
+  };
+}
+
+function isPlugin({ transform }: Config["plugins"][number]): boolean {
+  return transform === "stepmark/transformer";
+}
+
+/** Whether the compiler applies the transformer. */
+export function hasPlugin({ plugins }: Config): boolean {
+  return plugins.some(isPlugin);
 }
 
 /** A tsconfig, with what it extends. */
@@ -90,6 +139,8 @@ export interface Config {
   /** Entries of `compilerOptions.plugins`. */
   readonly plugins: ReadonlyArray<{ transform?: unknown } & TransformOptions>;
   readonly noEmit: boolean;
+  /** Whether the compiler leaves in place what has not changed. */
+  readonly incremental: boolean;
 }
 
 /**
@@ -118,5 +169,6 @@ export function readConfigs(named: string | undefined, folder: string, seen = ne
   const inner = projectReferences.flatMap((reference) =>
     readConfigs(ts.resolveProjectReferencePath(reference), folder, seen),
   );
-  return [{ file, files: fileNames, plugins, noEmit: options.noEmit === true }, ...inner];
+  const incremental = options.incremental === true || options.composite === true;
+  return [{ file, files: fileNames, plugins, noEmit: options.noEmit === true, incremental }, ...inner];
 }

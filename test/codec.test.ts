@@ -343,6 +343,20 @@ describe("B56: errors", () => {
     same(timeout);
   });
 
+  it("keeps the shared symbols by which libraries know their errors, of all errors, and no other symbols", () => {
+    const mark = Symbol.for("vendor.ai.error");
+    class CallError extends Error {
+      [mark] = true;
+      request = { body: [1] };
+    }
+    const copy = again(new AggregateError([new CallError("m")])) as AggregateError;
+    const [inner] = copy.errors as Array<Record<PropertyKey, unknown>>;
+    expect([inner![mark], inner!.request, Object.getOwnPropertySymbols(inner!)]).toEqual([true, { body: [1] }, [mark]]);
+    const exception = Object.assign(new DOMException("m", "AbortError"), { [mark]: { deep: 1 } });
+    expect(again(exception)).toMatchObject({ [mark]: { deep: 1 } });
+    expect(() => again(Object.assign(new Error("m"), { [Symbol("own")]: 1 }))).toThrow("the symbol key Symbol(own)");
+  });
+
   it("keeps DOMException with name, code and cause", () => {
     const error = new DOMException("m", { name: "TimeoutError", cause: 1 } as never);
     const copy = again(error) as DOMException & { cause: unknown };

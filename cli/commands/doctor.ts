@@ -10,7 +10,7 @@ import { checkCompiler, checkNode, checkStepmark } from "../doctor/packages.js";
 import { checkStore } from "../doctor/store.js";
 import { lockDifferences } from "../lock-differences.js";
 import { type Look, type Style, wrapped } from "../look.js";
-import { type ProjectArguments, projectOptions, readSources } from "../project.js";
+import { ApartError, type ProjectArguments, projectOptions, readSources } from "../project.js";
 import { storeOption } from "../run-store.js";
 import { counted } from "../words.js";
 
@@ -63,6 +63,8 @@ function checkLock(given: ProjectArguments): Finding {
   } catch (fault) {
     if (fault instanceof TransformerOptionsError)
       return warning("stepmark.lock", "is not compared, since the options are wrong", "Correct the options first.");
+    if (fault instanceof ApartError)
+      return warning("stepmark.lock", `is not compared: ${fault.message}`, "See docs/hosts.md, on workspaces.");
     if (!(fault instanceof LockFileError)) throw fault;
     return error("stepmark.lock", fault.message, "See docs/lock-file.md.");
   }

@@ -1,4 +1,4 @@
-/** `stepmark init`: adds the compiler's plugin to a project that exists. */
+/** `stepmark init`: adds the compiler's plugin to a project, or the project's first tsconfig with it. */
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -11,7 +11,8 @@ import { isNo } from "../question.js";
 
 export const init = command({
   usage: ["init [--project FILE] [--yes] [--install]"],
-  about: `Adds stepmark to a project that tsc builds: its plugin to tsconfig.json, whose comments and form stay as they are; tspc in the place
+  about: `Adds stepmark to a project that tsc builds: its plugin to tsconfig.json, whose comments and form stay as they are, or a
+tsconfig.json to a project that has none and nothing else that builds it; tspc in the place
 of tsc to the scripts of package.json, and the packages that this takes; .stepmark/, where runs are kept by default, to .gitignore. It
 shows what it would change, and asks before it writes. Where it cannot help it says what to do by hand.`,
   options: {
@@ -45,7 +46,7 @@ shows what it would change, and asks before it writes. Where it cannot help it s
       print(`Changed: ${edits.map(({ file }) => file).join(", ")}.`);
     }
     for (const line of byHand) warn(line);
-    const changesPackages = edits.some(({ file }) => file === "package.json");
+    const changesPackages = edits.some(({ file }) => path.basename(file) === "package.json");
     if (values.install) return install(folder, output);
     if (changesPackages) print(`Now: \`${managerOf(folder)} install\`, and then \`stepmark doctor\`.`);
     return exitCode.ok;

@@ -1,6 +1,7 @@
 /** `stepmark resume` and `stepmark retry`: go on with a run in this process. */
 import process from "node:process";
-import { type ResumeOptions, Stepmark } from "../../runtime/app/stepmark.js";
+import type { ResumeOptions } from "../../runtime/app/options.js";
+import { Stepmark } from "../../runtime/app/stepmark.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { command, type Given, type Output, UsageError } from "../command.js";
 import { cureFor } from "../cures.js";

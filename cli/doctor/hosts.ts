@@ -114,11 +114,17 @@ export function emitsWith(script: string, compiler: "tsc" | "tspc"): boolean {
 
 // --- bundlers and others -----------------------------------------------------------------------------------------------
 
+/** Configurations of bundlers and test runners in a folder, each with the plugin that belongs into it. */
+export function bundlersIn(folder: string): Array<{ config: string; plugin: string }> {
+  return readdirSync(folder).flatMap((config) => {
+    const plugin = bundlers.find(([name]) => name.test(config))?.[1];
+    return plugin === undefined ? [] : [{ config, plugin }];
+  });
+}
+
 function bundlerFindings(folder: string, jest: unknown): Finding[] {
   const findings: Finding[] = [];
-  for (const name of readdirSync(folder)) {
-    const plugin = bundlers.find(([config]) => config.test(name))?.[1];
-    if (plugin === undefined) continue;
+  for (const { config: name, plugin } of bundlersIn(folder)) {
     const loads = mentions(path.join(folder, name), plugin);
     findings.push(
       loads

@@ -1,10 +1,13 @@
 /** What `stepmark init` would change in a project, and what it leaves to people. */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
+import { scriptId } from "../../transformer/hosts/host-transform.js";
 import { version } from "../../transformer/version.js";
-import { emitsWith } from "../doctor/hosts.js";
+import { bundlersIn, emitsWith } from "../doctor/hosts.js";
 import { installed, majorOf, patchFor } from "../doctor/packages.js";
-import { readConfigs } from "../project.js";
+import { type Config, hasPlugin, readConfigs } from "../project.js";
+import { filesBelow } from "../script-files.js";
 import { parsedObject, withField } from "./json-edit.js";
 
 /** A file as it is, and as it is to be. */
@@ -26,6 +29,8 @@ export interface Plan {
 
 const transformer = "stepmark/transformer";
 const entry = `{ "transform": "${transformer}" }`;
+/** TypeScript does not tell an incremental build of a change of its plugins. */
+const entryOfIncremental = `{ "transform": "${transformer}", "transformProgram": true }`;
 const otherHosts =
   "docs/hosts.md has the other ways: a bundler's plugin, `node --import stepmark/register`, `stepmark transform`";
 
@@ -42,9 +47,11 @@ export function planOf(folder: string, tsconfig: string | undefined): Plan {
       `${otherHosts}.`,
     ]);
   }
-  const compiler = planTsconfig(folder, tsconfig);
+  const isNew = tsconfig === undefined && !existsSync(path.join(folder, "tsconfig.json"));
+  const compiler = isNew ? newTsconfig(folder) : planTsconfig(folder, tsconfig);
   if (compiler.refused !== undefined) return compiler;
-  const scripts = planPackage(folder, major);
+  const home = tsconfig === undefined ? folder : homeOf(folder, tsconfig);
+  const scripts = planPackage(folder, home, { typescript: major, isNew });
   const ignored = planGitignore(folder);
   const edits = [...compiler.edits, ...scripts.edits, ...ignored].filter(({ before, after }) => before !== after);
   return { edits, byHand: [...compiler.byHand, ...scripts.byHand] };
@@ -59,31 +66,51 @@ function refusal(refused: string, byHand: readonly string[]): Plan {
 interface Tsconfig {
   extends?: unknown;
   compilerOptions?: { plugins?: unknown };
-  references?: unknown;
+}
+
+/** For a project that has nothing yet, or only TypeScript. */
+function newTsconfig(folder: string): Plan {
+  const [bundler] = bundlersIn(folder);
+  if (bundler !== undefined) {
+    return refusal(`there is no tsconfig.json, and ${bundler.config} builds this project`, [
+      `Add ${bundler.plugin} to its plugins (docs/hosts.md).`,
+    ]);
+  }
+  const scripts = filesBelow(folder).filter((file) => scriptId.test(file));
+  const typed = scripts.filter((file) => /\.[cm]?tsx?$/.test(file));
+  if (scripts.length > 0 && typed.length === 0) {
+    return refusal("there is no tsconfig.json, and all code here is JavaScript", [
+      `Nothing has to be built: \`node --import stepmark/register app.js\` runs it. Else ${otherHosts}.`,
+    ]);
+  }
+  const inFolder = typed.every((file) => file.startsWith(`src${path.sep}`));
+  const after = `{
+  "compilerOptions": {
+    "target": "ES2023",
+    "module": "nodenext",
+    "rootDir": "${inFolder ? "src" : "."}",
+    "outDir": "dist",
+    "strict": true,
+    "skipLibCheck": true,
+    "types": ["node"],
+    "plugins": [${entry}]
+  }${inFolder ? ',\n  "include": ["src"]' : ""}
+}
+`;
+  return { edits: [{ file: "tsconfig.json", before: undefined, after }], byHand: [] };
 }
 
 function planTsconfig(folder: string, named: string | undefined): Plan {
-  const [config] = readConfigs(named, folder);
-  if (config === undefined) {
-    return refusal("there is no tsconfig.json", [
-      `\`npx tsc --init\` makes one; then run \`stepmark init\` again. Or do without the compiler: ${otherHosts}.`,
-    ]);
-  }
+  const [config, ...others] = readConfigs(named, folder) as [Config, ...Config[]];
   const name = path.relative(folder, config.file);
   const text = readFileSync(config.file, "utf8");
   const own = parsedObject(text) as Tsconfig | undefined;
   if (own === undefined)
     return refusal(`${name} is not JSON that can be edited`, [`Add ${entry} to its compilerOptions.plugins.`]);
-  if (config.plugins.some(({ transform }) => transform === transformer)) return { edits: [], byHand: [] };
-  const references = referencesOf(own);
-  if (references.length > 0) {
-    return refusal(`${name} refers to other projects, and each of them is compiled by its own tsconfig`, [
-      "Of those that hold workflows, or code that workflows call, do each by itself:",
-      ...references.map(
-        (at) => `  stepmark init --project ${path.relative(folder, path.resolve(path.dirname(config.file), at))}`,
-      ),
-      'In a workspace whose packages run together, give all of them one `"root"` in the plugin\'s entry (docs/hosts.md).',
-    ]);
+  if (hasPlugin(config)) return { edits: [], byHand: [] };
+  const byHand = stepsForOthers(folder, others);
+  if (byHand.length > 0 && config.files.length === 0) {
+    return refusal(`${name} refers to other projects, and each of them is compiled by its own tsconfig`, byHand);
   }
   const { plugins } = own.compilerOptions ?? {};
   if (
@@ -103,19 +130,22 @@ function planTsconfig(folder: string, named: string | undefined): Plan {
       `Add the plugin to what does (${otherHosts.replace(/:.*/, "")}), or name the tsconfig of the build with --project.`,
     ]);
   }
+  const added = config.incremental ? entryOfIncremental : entry;
   const after = Array.isArray(plugins)
-    ? withField(text, ["compilerOptions", "plugins", 0], entry, "first")
-    : withField(text, ["compilerOptions", "plugins"], `[${entry}]`);
-  return { edits: [{ file: name, before: text, after }], byHand: [] };
+    ? withField(text, ["compilerOptions", "plugins", 0], added, "first")
+    : withField(text, ["compilerOptions", "plugins"], `[${added}]`);
+  return { edits: [{ file: name, before: text, after }], byHand };
 }
 
-function referencesOf({ references }: Tsconfig): string[] {
-  if (!Array.isArray(references)) return [];
-  return (references as Array<{ path?: unknown } | null>).flatMap((each) =>
-    typeof each?.path === "string"
-      ? [/\.json$/.test(each.path) ? each.path : path.join(each.path, "tsconfig.json")]
-      : [],
-  );
+/** What is to be done for projects that a tsconfig refers to. */
+function stepsForOthers(folder: string, configs: readonly Config[]): string[] {
+  const without = configs.filter((config) => !hasPlugin(config));
+  if (without.length === 0) return [];
+  return [
+    "Of the projects that it refers to, and that hold workflows, or code that workflows call, do each by itself:",
+    ...without.map(({ file }) => `  stepmark init --project ${path.relative(folder, file)}`),
+    'In a workspace whose packages run together, give all of them one `"root"` in the plugin\'s entry (docs/hosts.md).',
+  ];
 }
 
 // --- package.json ------------------------------------------------------------------------------------------------------
@@ -128,9 +158,25 @@ interface PackageFile {
   devDependencies?: Names;
 }
 
-function planPackage(folder: string, typescript: number): Plan {
-  const file = "package.json";
-  const at = path.join(folder, file);
+/** The folder of the package that a tsconfig belongs to; its own if there is none up to the folder given. */
+function homeOf(folder: string, tsconfig: string): string {
+  const own = path.dirname(path.resolve(folder, tsconfig));
+  for (let at = own; ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, "package.json"))) return at;
+    if (at === path.resolve(folder) || at === path.dirname(at)) return own;
+  }
+}
+
+interface Compiler {
+  /** Major version. */
+  readonly typescript: number;
+  /** Whether the tsconfig is one that `init` writes. */
+  readonly isNew: boolean;
+}
+
+function planPackage(folder: string, home: string, { typescript, isNew }: Compiler): Plan {
+  const at = path.join(home, "package.json");
+  const file = path.relative(folder, at);
   if (!existsSync(at))
     return { edits: [], byHand: ["There is no package.json here: build with `tspc` of ts-patch instead of tsc."] };
   const before = readFileSync(at, "utf8");
@@ -153,6 +199,7 @@ function planPackage(folder: string, typescript: number): Plan {
   const patch = patchFor(typescript);
   const wanted: ReadonlyArray<readonly [field: keyof PackageFile, name: string, range: string]> = [
     ["dependencies", "stepmark", `^${version()}`],
+    ...(isNew ? ([["devDependencies", "@types/node", `^${majorOf(process.versions.node)}`]] as const) : []),
     ["devDependencies", "ts-patch", patch === 3 ? "^3.3.0" : "^4.0.1"],
     ["devDependencies", "typescript", typescript <= 5 ? "~5.9.3" : "^6.0.3"],
   ];

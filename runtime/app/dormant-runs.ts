@@ -7,7 +7,7 @@ import type { Clock } from "../clock.js";
 import { RunOwnedError, ShutdownError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
-import { storeFailure } from "../run/refusals.js";
+import { storeFailure } from "../run/end/refusals.js";
 import type { KeptRun, Store, Timer } from "../stores/store.js";
 import { ChangingFeed, type EventFeed, EventStream, type Reader } from "./event-stream.js";
 import { brokenOff, type EventOptions, type RunEvent } from "./events.js";

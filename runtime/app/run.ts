@@ -1,4 +1,5 @@
 /** A run as the application sees it. */
+import { noteAwaited } from "./awaited.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import type { RunInfo } from "./run-info.js";
 
@@ -16,13 +17,14 @@ export class Run<Output = unknown> {
   ) {}
 
   /**
-   * The output. Pending while the run waits.
+   * The output. Pending while the run waits, which does not keep the process alive: what else does, a server or `app.run()`,
+   * is the application's.
    *
    * @throws the run's error when it failed; RunCancelledError, StalledError, StoreError, StaleOwnerError, ShutdownError
    */
   result(): Promise<Output> {
     const result = this.source.result() as Promise<Output>;
-    result.catch(() => {});
+    noteAwaited(this.id, result);
     return result;
   }
 

@@ -54,7 +54,7 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
   if (prototype === null) return taggedPlain(value, true);
   const registered = registry.classes.get(prototype);
   if (registered) {
-    refuseSymbols(value);
+    refuseSymbols(value, registered.isError ? isShared : undefined);
     if (registered.isError) return ["Error", registered.tag, ...errorFields(value)];
     return [registered.tag, ...entries(value, Object.keys(value))];
   }
@@ -130,7 +130,7 @@ function taggedSubclass(value: object, prototype: object): Payload {
 }
 
 function taggedError(value: object, base: string): Payload {
-  refuseSymbols(value);
+  refuseSymbols(value, isShared);
   if (base === "DOMException") {
     const { message, name } = value as DOMException;
     return ["DOMException", message, name, ...errorFields(value)];
@@ -158,7 +158,8 @@ function errorFields(value: object, extra: Record<string, unknown> = {}): unknow
     (key) => Object.hasOwn(value, key) && !Object.prototype.propertyIsEnumerable.call(value, key),
   );
   const count = hidden.length + Object.keys(extra).length;
-  return [count, ...entries(value, hidden), ...Object.entries(extra).flat(), ...entries(value, Object.keys(value))];
+  const own = [...entries(value, Object.keys(value)), ...sharedEntries(value)];
+  return [count, ...entries(value, hidden), ...Object.entries(extra).flat(), ...own];
 }
 
 function entries(value: object, keys: readonly string[]): unknown[] {
@@ -167,10 +168,26 @@ function entries(value: object, keys: readonly string[]): unknown[] {
   return list;
 }
 
-function refuseSymbols(value: object): void {
+/** Marks by which libraries know their errors across copies and processes: `error[Symbol.for("vendor.error")]`. */
+function sharedEntries(value: object): unknown[] {
+  return Object.getOwnPropertySymbols(value).flatMap((symbol) =>
+    isShared(symbol) && Object.prototype.propertyIsEnumerable.call(value, symbol)
+      ? [[Symbol.keyFor(symbol)], (value as Record<symbol, unknown>)[symbol]]
+      : [],
+  );
+}
+
+/** Whether a symbol is the same in every process. */
+function isShared(symbol: symbol): boolean {
+  return Symbol.keyFor(symbol) !== undefined;
+}
+
+/** @param isKept which symbols the value's payload has room for */
+function refuseSymbols(value: object, isKept?: (symbol: symbol) => boolean): void {
   const symbols = Object.getOwnPropertySymbols(value);
   if (symbols.length === 0) return;
   for (const symbol of symbols) {
+    if (isKept?.(symbol)) continue;
     // The two well-known ones are what makes a module, an arguments object or an impostor more than its plain keys.
     const telling = symbol === Symbol.toStringTag || symbol === Symbol.iterator;
     if (telling || Object.prototype.propertyIsEnumerable.call(value, symbol)) {
@@ -181,6 +198,7 @@ function refuseSymbols(value: object): void {
 
 function describe(value: object, prototype: object): string {
   if (types.isPromise(value)) return "a promise (await it first)";
+  if (types.isGeneratorObject(value)) return "a generator (record an array of what it yields)";
   const name = className(value);
   for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at)) {
     const base = builtinOf(at);
@@ -266,13 +284,18 @@ function define(target: object, payload: Payload, from: number, to: number, enum
   if (to > payload.length || (to - from) % 2 !== 0) throw new Damage("a field without a value");
   for (let i = from; i < to; i += 2) {
     // Defined, not assigned: assignment would run setters, and `__proto__` is one.
-    Object.defineProperty(target, text(payload[i]), {
+    Object.defineProperty(target, fieldKey(payload[i]), {
       value: payload[i + 1],
       enumerable,
       writable: true,
       configurable: true,
     });
   }
+}
+
+/** A key as it stands in a payload: a text, or the name of a shared symbol in a list. */
+function fieldKey(key: unknown): string | symbol {
+  return Array.isArray(key) ? Symbol.for(text(key[0])) : text(key);
 }
 
 function text(value: unknown): string {

@@ -1,6 +1,7 @@
 /** `stepmark init`: what it does to projects, and what it leaves to people. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installProgram, type Program, programIn } from "./program.js";
 
@@ -112,7 +113,16 @@ describe("stepmark init", () => {
   });
 
   it.each<[string, Record<string, string>, string[]]>([
-    ["no tsconfig", {}, ["there is no tsconfig.json", "npx tsc --init"]],
+    [
+      "no tsconfig, and a bundler",
+      { "vite.config.ts": "", "src/main.ts": "" },
+      ["there is no tsconfig.json", "vite.config.ts", "stepmark/vite"],
+    ],
+    [
+      "no tsconfig, and JavaScript alone",
+      { "src/main.js": "" },
+      ["there is no tsconfig.json", "node --import stepmark/register"],
+    ],
     [
       "one that only extends another",
       { "base.json": '{ "compilerOptions": {} }', "tsconfig.json": '{ "extends": "./base.json" }' },
@@ -134,7 +144,7 @@ describe("stepmark init", () => {
         "b/tsconfig.lib.json": "{}",
       },
       [
-        "refers to other projects",
+        "Nothing was changed: tsconfig.json refers to other projects",
         "stepmark init --project a/tsconfig.json",
         "stepmark init --project b/tsconfig.lib.json",
       ],
@@ -154,6 +164,63 @@ describe("stepmark init", () => {
     for (const word of words) expect(stderr).toContain(word);
     expect(made.read("package.json")).toBe("{}");
     if (files["tsconfig.json"] !== undefined) expect(made.read("tsconfig.json")).toBe(files["tsconfig.json"]);
+  });
+
+  it("writes the tsconfig of a project that has none: what it compiles is found, transformed and run", () => {
+    const made = project({ "package.json": '{ "type": "module" }' });
+    const { stdout, status } = made.stepmark("init", "--yes");
+    expect({ status, last: stdout.split("\n").at(-3) }).toEqual({
+      status: 0,
+      last: "Changed: tsconfig.json, package.json.",
+    });
+    expect(JSON.parse(made.read("tsconfig.json"))).toEqual({
+      compilerOptions: {
+        target: "ES2023",
+        module: "nodenext",
+        rootDir: "src",
+        outDir: "dist",
+        strict: true,
+        skipLibCheck: true,
+        types: ["node"],
+        plugins: [{ transform: "stepmark/transformer" }],
+      },
+      include: ["src"],
+    });
+    expect(JSON.parse(made.read("package.json"))).toMatchObject({
+      scripts: { build: "tspc" },
+      devDependencies: { "@types/node": `^${process.versions.node.split(".")[0]}` },
+    });
+    expect(made.stepmark("init").stdout).toContain("nothing to change");
+    const flat = project({ "package.json": "{}", "main.ts": "" });
+    flat.stepmark("init", "--yes");
+    expect(JSON.parse(flat.read("tsconfig.json"))).toMatchObject({ compilerOptions: { rootDir: "." } });
+    expect(flat.read("tsconfig.json")).not.toContain("include");
+  });
+
+  it("takes a package of a workspace by itself: its package.json, its references, its incremental build", () => {
+    const made = project({
+      "package.json": '{ "workspaces": ["packages/*"] }',
+      "tsconfig.json": '{ "files": [], "references": [{ "path": "packages/flows" }, { "path": "packages/app" }] }',
+      "packages/flows/package.json": "{}",
+      "packages/flows/tsconfig.json": '{ "compilerOptions": { "composite": true } }',
+      "packages/flows/index.ts": "",
+      "packages/app/package.json": '{ "scripts": { "build": "tsc -b" } }',
+      "packages/app/tsconfig.json": '{ "compilerOptions": {}, "references": [{ "path": "../flows" }] }',
+      "packages/app/index.ts": "",
+    });
+    const app = made.stepmark("init", "--yes", "--project", "packages/app/tsconfig.json");
+    expect(app).toMatchObject({ status: 0 });
+    expect(app.stdout).toContain("Changed: packages/app/tsconfig.json, packages/app/package.json.");
+    expect(app.stderr).toContain("stepmark init --project packages/flows/tsconfig.json");
+    expect(JSON.parse(made.read("packages/app/tsconfig.json"))).toMatchObject({
+      compilerOptions: { plugins: [{ transform: "stepmark/transformer" }] },
+    });
+    expect(JSON.parse(made.read("packages/app/package.json"))).toMatchObject({ scripts: { build: "tspc -b" } });
+    expect(made.read("package.json")).toBe('{ "workspaces": ["packages/*"] }');
+    made.stepmark("init", "--yes", "--project", "packages/flows/tsconfig.json");
+    expect(JSON.parse(made.read("packages/flows/tsconfig.json"))).toMatchObject({
+      compilerOptions: { plugins: [{ transform: "stepmark/transformer", transformProgram: true }] },
+    });
   });
 
   it("ignores the runs of a project once in its repository", () => {

@@ -82,6 +82,24 @@ describe("keys", () => {
   });
 });
 
+describe("a name that is known only at run time is told", () => {
+  it.each([
+    ["await step({ name: o.x }, f);", ["5005 name: o.x"]],
+    ["const name = o.x; await step({ name }, f);", ["5005 name"]],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    ["await step({ name: `a-${o.x}` }, f);", ["5005 name: `a-${o.x}`"]],
+    ['await step({ name: "a" }, f); await step({ name: `b` }, f);', []],
+  ])("%s", (statements, expected) => {
+    expect(toldIn(statements)).toEqual(expected);
+  });
+});
+
+it("all options of a step are known in JavaScript", () => {
+  const options = '{ name: "a", key: "k", retries: 1, backoff: 1, timeout: 1, executor: undefined }';
+  const module = `export const w = workflow("w", async () => { await step(${options}, () => 1); });`;
+  expect(toldOf(module, { fileName: "/project/flow.js" })).toEqual([]);
+});
+
 it("an option that does not exist is told in JavaScript; in TypeScript the types do", () => {
   const module = 'export const w = workflow("w", async () => { await step({ retires: 3, key: "a" }, () => 1); });';
   expect(toldOf(module, { fileName: "/project/flow.js" })).toEqual(["5004 retires"]);

@@ -1,5 +1,5 @@
 /** People in the loop with real processes on one SQLite file: killed at each point of a question's life, and competing. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -63,6 +63,21 @@ function bodies(): string[] {
 function states(entries: readonly Entry[]): string[] {
   return entries.map(({ kind, state }) => `${kind} ${state}`);
 }
+
+describe("a process that ends by itself", () => {
+  const drive = (id: string): { stderr: string; status: number | null } =>
+    spawnSync(process.execPath, [program, "drive", id], { cwd: folder, encoding: "utf8", input: "" });
+
+  it("says that a result is awaited which an answer has to bring, and says nothing once it has come", async () => {
+    const waiting = drive("a");
+    expect(waiting.status).toBe(13);
+    expect(waiting.stderr).toContain(
+      '[RESULT_PENDING] StepmarkWarning: This process ends while `result()` of run "a" is awaited',
+    );
+    await run("answer", "a", "yes");
+    expect(drive("a")).toMatchObject({ status: 0, stderr: "" });
+  });
+});
 
 /** A run's journal from its first step to its last, whatever was killed on the way. */
 const whole = ["step done", "wait open", "wait done", "step done"];

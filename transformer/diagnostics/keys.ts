@@ -4,7 +4,11 @@ import type { CallRecord } from "../plan/survey.js";
 import { isLoop, isMember, memberName, parentPastWrappers, propertyText, unwrap } from "../plan/syntax.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 
-export const keys: Rule = (subject) => [...literalKeys(subject), ...unknownOptions(subject)];
+export const keys: Rule = (subject) => [
+  ...literalKeys(subject),
+  ...workedOutNames(subject),
+  ...unknownOptions(subject),
+];
 
 interface KeyedCall {
   readonly call: CallRecord;
@@ -46,6 +50,26 @@ function keyOf(subject: Subject, call: CallRecord): KeyedCall[] {
     const value = unwrap(ts, property.initializer);
     return ts.isStringLiteralLike(value) ? [{ call, at: value, key: value.text }] : [];
   });
+}
+
+/** Names that are known only when the code runs, when the call has its place and its name already. */
+function workedOutNames(subject: Subject): Finding[] {
+  const { ts } = subject.source;
+  return subject.found.calls.flatMap((call) =>
+    (optionsOf(subject, call)?.properties ?? []).flatMap((property) => {
+      const isShort = ts.isShorthandPropertyAssignment(property);
+      if (!isShort && !ts.isPropertyAssignment(property)) return [];
+      if (propertyText(ts, property.name) !== "name") return [];
+      if (!isShort && ts.isStringLiteralLike(unwrap(ts, property.initializer))) return [];
+      return [
+        {
+          code: "STEPMARK5005" as const,
+          at: property,
+          what: "The step's name is not a literal text, so it is not used",
+        },
+      ];
+    }),
+  );
 }
 
 /** Whether one activation of a function can come to both calls, the first standing before the second. */
@@ -111,7 +135,7 @@ function runsEachTime(ts: Subject["source"]["ts"], loop: ts.IterationStatement, 
   return ts.isWhileStatement(loop) || ts.isDoStatement(loop);
 }
 
-const known = new Set("name key retries backoff timeout".split(" "));
+const known = new Set("name key retries backoff timeout executor".split(" "));
 
 /** In JavaScript only: in TypeScript the types say it. */
 function unknownOptions(subject: Subject): Finding[] {
