@@ -10,7 +10,7 @@ import {
   waitFor,
   workflow,
 } from "stepmark";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies } from "../support/replay.js";
@@ -259,13 +259,12 @@ describe("a run that waits out of memory, and that nobody waits for,", () => {
   const completed = async (stepmark: Stepmark): Promise<string[]> =>
     (await stepmark.list({ status: "completed", limit: 1_000 })).map((run) => run.id).sort();
 
-  let warnings: Error[] = [];
-  const note = (warning: Error): void => void warnings.push(warning);
+  let warnings: unknown[] = [];
   beforeEach(() => {
     warnings = [];
-    process.on("warning", note);
+    vi.spyOn(process, "emitWarning").mockImplementation((warning) => void warnings.push(warning));
   });
-  afterEach(() => void process.removeListener("warning", note));
+  afterEach(() => void vi.restoreAllMocks());
 
   it("is known to the store alone, and asks for nothing until it is due", async () => {
     const { store, calls } = watched();
@@ -313,7 +312,7 @@ describe("a run that waits out of memory, and that nobody waits for,", () => {
     expect(await completed(stepmark)).toEqual([]);
     await clock.advance(minute);
     expect(await completed(stepmark)).toEqual(["r0", "r1"]);
-    expect(warnings.map(({ message }) => message)).toEqual(["the disk is gone"]);
+    expect(warnings).toEqual([new Error("the disk is gone")]);
   });
 
   it("goes on later if the store fails while it is taken up, which is told once", async () => {
