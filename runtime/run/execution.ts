@@ -83,9 +83,9 @@ export class Execution implements RunScope {
     this.checks = new Checks(options, this.replay, code);
     this.changes = new Changes(this.replay, code, this.present, (within) => this.accepts(within));
     const { lastSeq, process: lastProcess } = record;
-    const { fence, hold } = options;
+    const { fence, keeper, hold } = options;
     this.journal = new JournalWriter({
-      ...{ id, store, lastSeq, lastProcess, fence, hold },
+      ...{ id, store, lastSeq, lastProcess, fence, keeper, hold },
       code: this.present,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
