@@ -1,6 +1,7 @@
 /** What code of a run may only do inside a step: ask the time, chance or the environment, wait for timers, do I/O. */
 import type ts from "typescript";
-import { isMember, memberRoot } from "../plan/syntax.js";
+import { isMember, memberName, memberRoot, unwrap } from "../plan/syntax.js";
+import { callers } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import { impureCall, impureConstruction, impureRead } from "./impure.js";
 import { type OriginOf, traceOrigins } from "./origins.js";
@@ -8,9 +9,8 @@ import { findNodes } from "./walk.js";
 
 export const determinism: Rule = (subject) => {
   const originOf = traceOrigins(subject.source, subject.scopes);
-  return [...impureCalls(subject, originOf), ...environment(subject, originOf)].filter(({ at }) =>
-    matters(subject, at),
-  );
+  const found = [impureCalls, impureCallbacks, environment].flatMap((find) => find(subject, originOf));
+  return found.filter(({ at }) => matters(subject, at));
 };
 
 function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Finding[] {
@@ -23,6 +23,23 @@ function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Find
     if (code === undefined) return [];
     const what = `A workflow's code calls \`${isNew ? "new " : ""}${shown(origin)}()\` outside a step`;
     return [{ code, at: isNew ? node : node.expression, what }];
+  });
+}
+
+/** `items.map(Math.random)`. */
+function impureCallbacks({ source, found, runs }: Subject, originOf: OriginOf): Finding[] {
+  const { ts } = source;
+  return found.calls.flatMap(({ node, owner, sited }) => {
+    const callee = unwrap(ts, node.expression);
+    if (sited !== undefined || runs.roleOf(owner) === undefined) return [];
+    if (!isMember(ts, callee) || !callers.has(memberName(ts, callee) ?? "")) return [];
+    return (node.arguments ?? []).flatMap((given) => {
+      const origin = originOf(given);
+      const code = origin === undefined ? undefined : impureCall(origin);
+      return code === undefined
+        ? []
+        : [{ code, at: given, what: `A workflow's code has \`${shown(origin!)}\` called outside a step` }];
+    });
   });
 }
 
@@ -52,7 +69,10 @@ function isOperand(ts: Subject["source"]["ts"], parent: ts.Node, node: ts.Identi
 
 /** A module's function as code would name it: `readFile`, `performance.now`. */
 function shown(origin: string): string {
-  return origin.replace(/^node:process\b/, "process").replace(/^node:[\w/]+\./, "");
+  return origin
+    .replace(/^new stepmark\.Stepmark\./, "app.")
+    .replace(/^node:process\b/, "process")
+    .replace(/^(?:node:[\w/]+|uuid|nanoid|ulid|undici|@paralleldrive\/cuid2)\./, "");
 }
 
 /** Whether what was read can influence the run: not what goes to a log, or is fixed by the first pass. */

@@ -49,6 +49,10 @@ export const kinds = {
     title: "forEach does not wait",
     cure: "Use `for (const item of items)`, or `await Promise.all(items.map(...))`.",
   },
+  STEPMARK2004: {
+    title: "A promise is no answer",
+    cure: "It is true whatever comes of it. Await it first; for `filter` and its like, await all answers before: `await Promise.all(items.map(...))`.",
+  },
   STEPMARK3001: {
     title: "Time",
     cure: `It differs when the run is resumed. ${recorded}: \`await now()\` or \`await step(() => ...)\`.`,
