@@ -82,6 +82,7 @@ describe("nobody awaits", () => {
     "class A extends B {} class B extends A {} new A().all();",
     "const pay: any = { all: pay.all }; pay.all();",
     "const a = new a(); a.all();",
+    "class A { async *all() { yield await step(f); } } new A().all();",
     "function go(this: any) { this.all(); } class A { async all() { await step(f); } } go();",
   ])("%s is fine", (statements) => {
     expect(toldIn(statements)).toEqual([]);

@@ -111,3 +111,22 @@ describe("functions that lead to steps, in files that are not transformed", () =
     expect(told({ ...files, "flow.ts": with_("one") }, ["pool.ts"])).toEqual([]);
   });
 });
+
+describe("promises that nobody awaits, of functions that only types show", () => {
+  const pay = `${imports}export const pay = async (n: number) => step(() => n);
+    export const plain = async (n: number) => n;
+    export class Desk { async pay(n: number) { return step(() => n); } }
+  `;
+  it.each<[string, string[]]>([
+    ["pay(1);", ["2001 pay"]],
+    ["desk.pay(1);", ["2001 desk.pay"]],
+    ["if (pay(1)) return;", ["2004 pay"]],
+    ["await pay(1); await desk.pay(2); void pay(3);", []],
+    ["plain(1); xs.push(1);", []],
+  ])("%s", (statements, expected) => {
+    const flow = `${imports}import { Desk, pay, plain } from "./pay";
+      export const w = workflow("w", async (xs: number[]) => { const desk: Desk = make(); ${statements} });
+      declare const make: () => Desk; export const used = [pay, plain];`;
+    expect(told({ "pay.ts": pay, "flow.ts": flow })).toEqual(expected);
+  });
+});

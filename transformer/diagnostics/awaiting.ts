@@ -20,6 +20,26 @@ export const awaiting: Rule = (subject) => {
   });
 };
 
+/** The faults of calls whose text does not show that they lead to steps, as `isFlow` knows by other means. */
+export function faultsOfOthers(subject: Subject, isFlow: (callee: ts.Expression) => boolean): Finding[] {
+  const { ts } = subject.source;
+  const references = readsByBinding(subject);
+  return subject.found.calls.flatMap(({ node, sited }) => {
+    if (sited !== undefined || ts.isNewExpression(node)) return [];
+    const fate = fateOf(subject, node);
+    // What the text shows has been looked at.
+    if (fate.kind === "used" || subject.functions.meantBy(node.expression) !== undefined) return [];
+    const name = calleeName(ts, node.expression);
+    return name !== undefined && isFlow(node.expression) ? faultOf(subject, node, name, fate, references) : [];
+  });
+}
+
+function calleeName(ts: Subject["source"]["ts"], expression: ts.Expression): string | undefined {
+  const callee = unwrap(ts, expression);
+  if (ts.isIdentifier(callee)) return callee.text;
+  return isMember(ts, callee) ? memberName(ts, callee) : undefined;
+}
+
 function faultOf(subject: Subject, node: CallRecord["node"], name: string, fate: Fate, references: Reads): Finding[] {
   if (fate.kind === "used") return [];
   const { by } = fate;
@@ -73,10 +93,10 @@ function promisedBy({ source, functions, runs }: Subject, { node, sited }: CallR
   if (sited === "events") return undefined;
   if (sited !== undefined) return sited;
   if (ts.isNewExpression(node)) return undefined;
-  const callee = unwrap(ts, node.expression);
-  const name = ts.isIdentifier(callee) ? callee.text : isMember(ts, callee) ? memberName(ts, callee) : undefined;
-  if (runs.isWorkflow(callee)) return name;
-  return isAsyncFlow({ source, runs }, functions.meantBy(callee)) ? (name ?? "(async () => ...)") : undefined;
+  const name = calleeName(ts, node.expression);
+  if (runs.isWorkflow(node.expression)) return name;
+  const called = functions.meantBy(node.expression);
+  return isAsyncFlow({ source, runs }, called) ? (name ?? "(async () => ...)") : undefined;
 }
 
 function isAsyncFlow({ source, runs }: Pick<Subject, "source" | "runs">, called: FunctionRecord | undefined): boolean {
@@ -93,9 +113,8 @@ function givenByName(subject: Subject, { node, sited }: CallRecord): { name: str
   return { name: given.getText(subject.source.file), fate: fateOfCallbackOf(subject, node) };
 }
 
-function isAsync(ts: Subject["source"]["ts"], node: ts.Node): boolean {
-  if (!ts.canHaveModifiers(node) || (ts.isFunctionDeclaration(node) && node.asteriskToken)) return false;
-  if (ts.isFunctionExpression(node) && node.asteriskToken) return false;
+export function isAsync(ts: Subject["source"]["ts"], node: ts.Node): boolean {
+  if (!ts.canHaveModifiers(node) || ("asteriskToken" in node && node.asteriskToken !== undefined)) return false;
   return node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) ?? false;
 }
 

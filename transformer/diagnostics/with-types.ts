@@ -4,6 +4,7 @@ import { type Analysis, analyse } from "../plan/analysis.js";
 import { isLibraryText, isSitedName } from "../plan/library.js";
 import type { FunctionRecord } from "../plan/survey.js";
 import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
+import { faultsOfOthers, isAsync } from "./awaiting.js";
 import { codeOfRuns } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import { lookUpFunctions } from "./functions.js";
@@ -19,7 +20,17 @@ export interface TypedProgram {
 export function withTypes(typed: TypedProgram): Rule {
   const files = new ProjectFiles(typed);
   const exportsOf = readExports(typed);
-  return (subject) => [...unfollowed(typed, exportsOf, subject), ...unseenHelpers(typed, files, subject)];
+  return (subject) => [
+    ...unfollowed(typed, exportsOf, subject),
+    ...unseenHelpers(typed, files, subject),
+    ...faultsOfOthers(subject, (callee) => isAsyncFlow(typed, files, callee)),
+  ];
+}
+
+/** A function of another file, or a method that only its object's type shows, which is async and leads to steps. */
+function isAsyncFlow({ ts }: TypedProgram, files: ProjectFiles, callee: ts.Expression): boolean {
+  const called = files.functionMeantBy(callee);
+  return called !== undefined && isAsync(ts, called) && files.leadsToSteps(called);
 }
 
 /** `context.step(...)`, or a `step` from a barrel: by its type the library's own, by its text anything. */
