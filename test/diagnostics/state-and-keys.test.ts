@@ -62,6 +62,28 @@ describe("a body that changes a variable of its workflow", () => {
   });
 });
 
+describe("a method that is handed over without its object", () => {
+  it.each<[string, string[]]>([
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(a.get);", ["4002 a.get"]],
+    [
+      "class A { n = 1; get() { return [1].map((x) => x + this.n); } } return step('get', new A().get);",
+      ["4002 new A().get"],
+    ],
+    [
+      "class A { get() { return this; } go() { return step({ retries: 1 }, this.get); } } return new A().go();",
+      ["4002 this.get"],
+    ],
+    ["const a = { n: 1, get: function () { return this.n; } }; return step(a.get);", ["4002 a.get"]],
+    ["class A { n = 1; get = () => this.n; } return step(new A().get);", []],
+    ["class A { get() { return function (this: any) { return this; }; } } return step(new A().get);", []],
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(() => a.get());", []],
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(a.get.bind(a));", []],
+    ["return step(o.get, 1);", []],
+  ])("%s", (statements, expected) => {
+    expect(toldIn(statements)).toEqual(expected);
+  });
+});
+
 describe("keys", () => {
   it.each<[string, string[]]>([
     ['await step({ key: "" }, f);', ['5001 ""']],

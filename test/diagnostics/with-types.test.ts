@@ -112,15 +112,16 @@ describe("functions that lead to steps, in files that are not transformed", () =
   });
 });
 
-describe("promises that nobody awaits, of functions that only types show", () => {
+describe("promises that nobody awaits and methods without their object, of functions that only types show", () => {
   const pay = `${imports}export const pay = async (n: number) => step(() => n);
     export const plain = async (n: number) => n;
-    export class Desk { async pay(n: number) { return step(() => n); } }
+    export class Desk { fee = 1; async pay(n: number) { return step(() => n); } total(n: number) { return n + this.fee; } }
   `;
   it.each<[string, string[]]>([
     ["pay(1);", ["2001 pay"]],
     ["desk.pay(1);", ["2001 desk.pay"]],
     ["if (pay(1)) return;", ["2004 pay"]],
+    ["await step(desk.total, 1);", ["4002 desk.total"]],
     ["await pay(1); await desk.pay(2); void pay(3);", []],
     ["plain(1); xs.push(1);", []],
   ])("%s", (statements, expected) => {

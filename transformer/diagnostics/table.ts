@@ -77,6 +77,10 @@ export const kinds = {
     title: "Step that changes a variable around it",
     cure: "When the run is resumed the step's outcome comes from the record and its body does not run, so the change is lost. Return the value, and change the variable outside the step.",
   },
+  STEPMARK4002: {
+    title: "Method without its object",
+    cure: "Inside it `this` is undefined. Give a function that calls it: `step(() => api.charge(card))`.",
+  },
   STEPMARK5001: { title: "Empty key", cure: "Give a text that is unique in the run, or leave `key` out." },
   STEPMARK5002: {
     title: "Key given twice",

@@ -6,6 +6,7 @@ import type { FunctionRecord } from "../plan/survey.js";
 import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
 import { faultsOfOthers, isAsync } from "./awaiting.js";
 import { codeOfRuns } from "./code-of-runs.js";
+import { methodsWithoutObject } from "./detached-methods.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import { lookUpFunctions } from "./functions.js";
 
@@ -23,6 +24,7 @@ export function withTypes(typed: TypedProgram): Rule {
   return (subject) => [
     ...unfollowed(typed, exportsOf, subject),
     ...unseenHelpers(typed, files, subject),
+    ...methodsWithoutObject(subject, (given) => files.functionMeantBy(given)),
     ...faultsOfOthers(subject, (callee) => isAsyncFlow(typed, files, callee)),
   ];
 }
