@@ -131,3 +131,22 @@ describe("promises that nobody awaits and methods without their object, of funct
     expect(told({ "pay.ts": pay, "flow.ts": flow })).toEqual(expected);
   });
 });
+
+describe("what other files' functions do outside a step", () => {
+  const util = `export const stamp = () => inner();
+    const inner = () => Date.now();
+    export function log(text: string) { other.write(Date.now() + text); }
+    export const at = (ms: number) => new Date(ms);
+    declare const other: any;
+  `;
+  const flow = (statements: string): string => `${imports}import { at, log, stamp } from "./util";
+    export const w = workflow("w", async (n: number) => { ${statements} }); export const used = [at, log, stamp];`;
+  it.each<[string, string[]]>([
+    ["return step((x: number) => x, stamp());", ["3001 stamp"]],
+    ["log('x'); at(1); await step(() => stamp()); return step(() => at(n));", []],
+    ["await step(stamp); console.log(stamp());", []],
+  ])("%s", (statements, expected) => {
+    expect(told({ "util.ts": util, "flow.ts": flow(statements) })).toEqual(expected);
+    expect(told({ "util.ts": `import "stepmark";\n${util}`, "flow.ts": flow(statements) })).toEqual(expected);
+  });
+});

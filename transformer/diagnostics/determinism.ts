@@ -1,8 +1,11 @@
 /** What code of a run may only do inside a step: ask the time, chance or the environment, wait for timers, do I/O. */
 import type ts from "typescript";
+import type { Analysis } from "../plan/analysis.js";
+import type { FunctionRecord } from "../plan/survey.js";
 import { isMember, memberName, memberRoot, unwrap } from "../plan/syntax.js";
-import { callers } from "./code-of-runs.js";
+import { type CodeOfRuns, callers } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
+import type { FunctionLookup } from "./functions.js";
 import { impureCall, impureConstruction, impureRead } from "./impure.js";
 import { type OriginOf, traceOrigins } from "./origins.js";
 import { findNodes } from "./walk.js";
@@ -12,6 +15,22 @@ export const determinism: Rule = (subject) => {
   const found = [impureCalls, impureCallbacks, environment].flatMap((find) => find(subject, originOf));
   return found.filter(({ at }) => matters(subject, at));
 };
+
+/** What is impure about calling a function: what itself, or what it calls in its file, would do outside a step. */
+export function impurityOf(analysis: Analysis, functions: FunctionLookup, called: FunctionRecord): Finding | undefined {
+  const reached = new Set([called]);
+  for (const { functions: inner, calls } of reached) {
+    for (const record of inner) reached.add(record);
+    for (const { node } of calls) reached.add(functions.meantBy(node.expression) ?? called);
+  }
+  const runs: CodeOfRuns = {
+    roleOf: (record) => (reached.has(record) ? "helper" : undefined),
+    leadsToSteps: () => false,
+    bodies: new Set(),
+    isWorkflow: () => false,
+  };
+  return determinism({ ...analysis, functions, runs })[0];
+}
 
 function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Finding[] {
   return found.calls.flatMap(({ node, owner, sited }) => {
@@ -76,7 +95,7 @@ function shown(origin: string): string {
 }
 
 /** Whether what was read can influence the run: not what goes to a log, or is fixed by the first pass. */
-function matters(subject: Subject, at: ts.Node): boolean {
+export function matters(subject: Subject, at: ts.Node): boolean {
   const { source, scopes, found } = subject;
   const { ts, parents } = source;
   let child: ts.Node = at;
