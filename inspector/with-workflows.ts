@@ -5,7 +5,7 @@ import { wordsOf } from "../runtime/journal/careful.js";
 import type { Codec } from "../runtime/journal/codec.js";
 import { rehearse } from "../runtime/rehearsal/rehearse.js";
 import { describeReport, replayRun } from "../runtime/rehearsal/replay.js";
-import type { OpenWait } from "../runtime/run/waiting-room.js";
+import type { OpenWait } from "../runtime/run/live/waiting-room.js";
 import type { Store } from "../runtime/stores/store.js";
 import { readWhole } from "../runtime/transfer/read-whole.js";
 import { errorView } from "./error-view.js";
@@ -48,9 +48,9 @@ export async function issuesOf(loaded: Loaded, id: string, key: string, value: u
     grace,
     live(execution, calls) {
       for (const call of calls) {
-        if (call.kind === "changed") call.start(execution, call);
+        if (call.kind === "changed") call.start(call);
         if (call.kind !== "wait" || call.key !== key || call.recorded?.open === undefined) continue;
-        call.start(execution, call);
+        call.start(call);
         accept = execution.waits.open.get(key)?.accept;
         execution.waits.close(key);
       }

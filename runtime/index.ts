@@ -3,18 +3,18 @@ import "./scope/generated-code.js";
 
 export type { EndedStatus } from "./app/ended.js";
 export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType } from "./app/events.js";
+export type {
+  EnqueueOptions,
+  ListOptions,
+  ResumeOptions,
+  RunOptions,
+  StartOptions,
+  StepmarkOptions,
+} from "./app/options.js";
 export type { PruneOptions } from "./app/prune.js";
 export { Run } from "./app/run.js";
 export type { ChildInfo, OpenWaitInfo, RunInfo, RunStatus } from "./app/run-info.js";
-export {
-  type EnqueueOptions,
-  type ListOptions,
-  type ResumeOptions,
-  type RunOptions,
-  type StartOptions,
-  Stepmark,
-  type StepmarkOptions,
-} from "./app/stepmark.js";
+export { Stepmark } from "./app/stepmark.js";
 export type { BlobOptions, BlobPlace } from "./blobs/blob-place.js";
 export { blobDirectory } from "./blobs/directory.js";
 export { type Changed, changed } from "./calls/changed.js";
@@ -38,7 +38,7 @@ export type { HttpAction, HttpAsked, HttpOptions } from "./http/options.js";
 export { type Codec, type CodecOptions, codec } from "./journal/codec.js";
 export type { Entry, EntryKind, EntryState, SiteRecord } from "./journal/entry.js";
 export type { FlatHistory, FlatStep } from "./rehearsal/flat-history.js";
-export type { StepContext } from "./run/running-step.js";
+export type { StepContext } from "./run/live/running-step.js";
 export { type MemoryStore, memoryStore } from "./stores/memory.js";
 export type {
   Claim,

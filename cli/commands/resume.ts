@@ -1,7 +1,8 @@
 /** `stepmark resume` and `stepmark retry`: go on with a run in this process. */
 import process from "node:process";
+import type { ResumeOptions } from "../../runtime/app/options.js";
 import { runInfo } from "../../runtime/app/run-info.js";
-import { type ResumeOptions, Stepmark } from "../../runtime/app/stepmark.js";
+import { Stepmark } from "../../runtime/app/stepmark.js";
 import { fieldOf } from "../../runtime/journal/careful.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { command, type Given, type Output, UsageError } from "../command.js";

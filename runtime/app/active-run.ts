@@ -2,9 +2,9 @@
 import { RunCancelledError, RunNotFoundError } from "../errors.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import type { Ending } from "../run/ending.js";
+import type { Ending } from "../run/end/ending.js";
+import { storeFailure } from "../run/end/refusals.js";
 import type { Execution } from "../run/execution.js";
-import { storeFailure } from "../run/refusals.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { decoded } from "./decoded.js";
 import { ChangingFeed, type EventFeed, EventStream, pageSize, type Reader } from "./event-stream.js";
@@ -64,7 +64,7 @@ export class ActiveRun implements RunSource, EventFeed {
   /** Takes charge of an execution that is about to begin; `onEnd` runs once it has ended. */
   attach(execution: Execution, onEnd: () => void): void {
     this.execution = execution;
-    void execution.ended.then((ending) => {
+    void execution.lifetime.ended.then((ending) => {
       this.ending = ending;
       this.cancelIdle?.();
       this.since = this.options.now();

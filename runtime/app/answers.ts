@@ -2,7 +2,7 @@
 import { checkName } from "../calls/name.js";
 import type { Codec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
-import { check } from "../run/inbox.js";
+import { check } from "../run/live/inbox.js";
 import type { Store } from "../stores/store.js";
 import { answeredAlready, checkAnswer, refusedAnswer, takesNothing } from "./check-answer.js";
 import type { Driver } from "./driver.js";

@@ -6,8 +6,8 @@ import type { Clock } from "../clock.js";
 import { RunOwnedError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
-import { cancelRequest, isCancelRequest } from "../run/cancel-request.js";
-import { wakeOf } from "../run/ending.js";
+import { wakeOf } from "../run/end/ending.js";
+import { cancelRequest, isCancelRequest } from "../run/live/cancel-request.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 import { hasEnded } from "./ended.js";
@@ -38,7 +38,7 @@ export class Cancellation {
   async cancel(id: string): Promise<void> {
     const { store, codec, read, here } = this.options;
     const active = await here(id);
-    await (active ? active.execution.cancel() : this.cancelElsewhere(id));
+    await (active ? active.execution.lifetime.cancel() : this.cancelElsewhere(id));
     for (const { id: child, status } of runInfo(await read(id), await store.entries(id), codec).children)
       if (status === "open") await this.cancel(child);
   }

@@ -2,9 +2,9 @@
 import { RunCancelledError, RunExistsError, RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
-import type { ChildRequest, Children } from "../run/execution.js";
-import { encodeError } from "../run/outcome.js";
-import type { Answer } from "../run/waiting-room.js";
+import { encodeError } from "../run/live/outcome.js";
+import type { Answer } from "../run/live/waiting-room.js";
+import type { ChildRequest, Children } from "../run/options.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import type { NewRun, RunRecord, Store } from "../stores/store.js";
 

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.js";
 import { RunOwnedError, ShutdownError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
-import { storeFailure } from "../run/refusals.js";
+import { storeFailure } from "../run/end/refusals.js";
 import { ChangingFeed, type EventFeed, EventStream, type Reader } from "./event-stream.js";
 import { brokenOff, type EventOptions, type RunEvent } from "./events.js";
 import type { RunSource } from "./run.js";

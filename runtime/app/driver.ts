@@ -17,11 +17,11 @@ import { isA } from "../journal/careful.js";
 import { checkJournal } from "../journal/check-journal.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
-import { isCancelRequest } from "../run/cancel-request.js";
-import { type Ending, wakeOf } from "../run/ending.js";
+import { type Ending, wakeOf } from "../run/end/ending.js";
 import { Execution } from "../run/execution.js";
-import { encodeError } from "../run/outcome.js";
-import { arrange, withCauses } from "../run/record.js";
+import { isCancelRequest } from "../run/live/cancel-request.js";
+import { encodeError } from "../run/live/outcome.js";
+import { arrange, withCauses } from "../run/record/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
@@ -147,7 +147,7 @@ export class Driver {
   /** There is a message for a run: if this process has to do with it, it goes on. */
   async news(id: string): Promise<void> {
     const active = this.active.get(id);
-    await (active ? active.execution.readInbox() : this.dormant.wake(id));
+    await (active ? active.execution.inbox.read() : this.dormant.wake(id));
   }
 
   /** Where news of a run come from: this process, if it has to do with it, else the store. */
@@ -188,12 +188,14 @@ export class Driver {
     if (this.active.has(id) || this.driven.has(id))
       throw new RunOwnedError("The run is driven by this `Stepmark`", { runId: id });
     await this.drive(id, { queued: true });
-    return this.active.get(id)?.execution.ended;
+    return this.active.get(id)?.execution.lifetime.ended;
   }
 
   /** Gives up the runs that a queue has handed out. */
   async leaveQueued(): Promise<void> {
-    await Promise.allSettled([...this.queued].map((id) => this.active.get(id)?.execution.leave(new ShutdownError(id))));
+    await Promise.allSettled(
+      [...this.queued].map((id) => this.active.get(id)?.execution.lifetime.leave(new ShutdownError(id))),
+    );
   }
 
   /** Fails a run that nobody drives. */
@@ -331,7 +333,7 @@ export class Driver {
         if (!options.queued) return;
         if (execution.waiting) void this.handBack(active);
         // It would take a place for ever.
-        else if (execution.stalled) execution.fatal(execution.stalled);
+        else if (execution.stalled) execution.lifetime.refuse(execution.stalled);
       },
     });
     this.active.set(id, active);
@@ -341,7 +343,7 @@ export class Driver {
       if (this.active.get(id) === undefined) this.queued.delete(id);
       this.wakeParent(run);
     });
-    void execution.ended.then((ending) => {
+    void execution.lifetime.ended.then((ending) => {
       trace?.end(ending.status, "error" in ending ? ending.error : undefined);
       if (ending.status !== "left" || !isA(ending.error, StoreError)) return;
       this.interruptions++;
@@ -358,7 +360,7 @@ export class Driver {
   private putAside(active: ActiveRun): void {
     const { id, execution, fence } = active;
     const due = execution.waits.nextDue;
-    execution.forget();
+    execution.lifetime.forget();
     this.active.delete(id);
     // At once: from now on messages have to find it here.
     this.dormant.add(id, fence, due);
@@ -368,7 +370,7 @@ export class Driver {
   private handBack({ id, execution }: ActiveRun): Promise<never> {
     this.queued.delete(id);
     this.active.delete(id);
-    execution.forget();
+    execution.lifetime.forget();
     // What is left of it here never gets the run back.
     return new Promise(() => {});
   }
@@ -390,7 +392,7 @@ export class Driver {
     const active = this.active.get(parent.id);
     // One that has left memory is taken up again, and its child with it.
     if (active === undefined) void this.dormant.wake(parent.id);
-    else active.execution.leave(error).catch(() => {});
+    else active.execution.lifetime.leave(error).catch(() => {});
   }
 
   private stored(id: string): StoredRun {
@@ -410,7 +412,7 @@ export class Driver {
     // What is being taken up gives itself up as soon as it owns its run.
     await Promise.allSettled(this.driven.values());
     const left = await Promise.allSettled(
-      [...this.active.values()].map(({ id, execution }) => execution.leave(new ShutdownError(id))),
+      [...this.active.values()].map(({ id, execution }) => execution.lifetime.leave(new ShutdownError(id))),
     );
     await this.ownership.giveUpLeft();
     this.watch.close();

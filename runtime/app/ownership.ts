@@ -160,7 +160,7 @@ export class Ownership {
     for (const [id, fence] of fences) {
       const execution = this.active.get(id)?.execution;
       if (execution?.ownedFence !== fence) continue;
-      if (lost.has(id)) await execution.leave(new StaleOwnerError(id));
+      if (lost.has(id)) await execution.lifetime.leave(new StaleOwnerError(id));
       else this.sure.set(id, sure);
     }
   }
@@ -173,7 +173,7 @@ export class Ownership {
       // A store that fails is found out by whoever needs it.
       const run = await this.store.read(id).catch(() => undefined);
       const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== this.owner.token;
-      if (takenOver && active.fence === fence) await execution.leave(new StaleOwnerError(id));
+      if (takenOver && active.fence === fence) await execution.lifetime.leave(new StaleOwnerError(id));
     }
   }
 }

@@ -1,13 +1,11 @@
 /** `Stepmark`: an application's door to its runs. */
 import { randomUUID } from "node:crypto";
-import type { BlobOptions } from "../blobs/blob-place.js";
 import { storeWithBlobs } from "../blobs/store-with-blobs.js";
-import { type Duration, milliseconds } from "../calls/duration.js";
+import { milliseconds } from "../calls/duration.js";
 import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowError } from "../errors.js";
-import type { Executor } from "../executor/executor.js";
 import { fetchOf } from "../http/fetch.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Served } from "../http/served.js";
@@ -25,88 +23,25 @@ import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
 import type { ExportText } from "../transfer/read-export.js";
-import { type OrderOptions, orderOf } from "../work/order.js";
+import { orderOf } from "../work/order.js";
 import type { Queue } from "../work/queue.js";
 import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
 import { Driver } from "./driver.js";
 import { hasEnded } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import type {
+  EnqueueOptions,
+  ListOptions,
+  ResumeOptions,
+  RunOptions,
+  StartOptions,
+  StepmarkOptions,
+} from "./options.js";
 import { type PruneOptions, prune } from "./prune.js";
 import { Run } from "./run.js";
-import { type RunInfo, type RunStatus, runInfo } from "./run-info.js";
+import { type RunInfo, runInfo } from "./run-info.js";
 import { wakeRuns } from "./wake.js";
-
-/** @typeParam Session what the queue takes for a transaction of yours: see `enqueue` */
-export interface StepmarkOptions<Session = unknown> {
-  /** Where runs are kept; default: a SQLite file at `./.stepmark/runs.db`. */
-  store?: Store;
-  /** Where bodies run that it takes, see `docs/executors.md`: `restateExecutor()` of `stepmark/restate`. */
-  executor?: Executor;
-  /** Hands runs out to workers, see `docs/workers.md`: `graphileQueue()` of `stepmark/graphile`. */
-  queue?: Queue<Session>;
-  /** The workflows that this app can start and resume. */
-  workflows?: readonly AnyWorkflow[];
-  clock?: Clock;
-  codec?: Codec;
-  /** Where values go that are too large for the store, for instance `{ place: blobDirectory() }`; by default nowhere. */
-  blobs?: BlobOptions;
-  /**
-   * How long a replay of unchanged code may take to ask for what the record holds, before that counts as a
-   * divergence (default 1 s). Raise it for workflows that wait for raw I/O outside steps.
-   */
-  grace?: Duration;
-  /** After how long with nothing to wait for a run is reported as stalled (default 3 s). */
-  stallAfter?: Duration;
-  /** How long step bodies in flight may go on after their run has failed (default 10 s). */
-  drain?: Duration;
-  /**
-   * After how long a run that waits leaves memory (default 5 min). An answer or a timer brings it back, by a replay; `result()`
-   * and listeners notice nothing.
-   */
-  idle?: Duration;
-  /**
-   * How long the runs of a process on another machine are left to it when nothing is heard of it (default 30 s); it tells of itself
-   * three times as often. The same for all processes of a store.
-   */
-  lease?: Duration;
-  /** Who is told of runs, steps and attempts: `openTelemetry()` of `stepmark/telemetry`, see `docs/telemetry.md`. */
-  telemetry?: Telemetry;
-  /** Who may do what through `app.fetch`; without `http.authorize`, nobody may do anything. */
-  http?: HttpOptions;
-}
-
-export interface StartOptions {
-  /** Default: a random UUID. */
-  id?: string;
-}
-
-export interface EnqueueOptions<Session = unknown> extends StartOptions, OrderOptions<Session> {}
-
-export interface ResumeOptions {
-  /** `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. */
-  accept?: "edits";
-  /** `"continue"`: go on although unchanged code took another path than the recorded one. */
-  divergence?: "continue";
-  /** `"all"`: run every failed step again, not only those that failed the run. */
-  retry?: "all";
-}
-
-export interface ListOptions {
-  status?: Exclude<RunStatus, "stalled"> | Array<Exclude<RunStatus, "stalled">>;
-  workflow?: string;
-  /** At most this many, newest first (default 100). */
-  limit?: number;
-}
-
-export interface RunOptions {
-  /** Between two looks at the store (default 1 s). */
-  interval?: Duration;
-  /** Ends the loop. */
-  signal?: AbortSignal;
-  /** Told of runs that could not be taken up, once each, and of a store that fails; by default a process warning. */
-  onError?(error: unknown, runId: string | undefined): void;
-}
 
 function warn(error: unknown): void {
   process.emitWarning(isA(error, Error) ? error : String(error));
@@ -430,7 +365,7 @@ export class Stepmark<Session = unknown> {
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);
-        return active ? active.execution.readInbox() : this.driver.drive(id, {});
+        return active ? active.execution.inbox.read() : this.driver.drive(id, {});
       },
       attend: () => this.driver.ownership.readNews(),
       interruptions: () => this.driver.interruptions,

@@ -2,7 +2,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { RunNotFoundError, ShutdownError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
-import { storeFailure } from "../run/refusals.js";
+import { storeFailure } from "../run/end/refusals.js";
 import { outsideRuns } from "../scope/outside.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { pageSize } from "./event-stream.js";

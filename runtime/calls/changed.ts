@@ -32,5 +32,9 @@ function call(at: CallSite | undefined, [id]: unknown[]): Promise<unknown> {
     within,
     // What the transformer calls a call whose id stands in the text.
     isLiteral: record !== undefined && baseAnchor(record.anchor) === `changed:${anchorOf(id)}`,
+    start(call) {
+      const outcome = { state: "done", value: execution.codec.encode(true) } as const;
+      execution.finished(call, outcome, { name: id, within: within?.key });
+    },
   });
 }

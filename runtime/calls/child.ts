@@ -4,9 +4,10 @@ import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
-import type { ChildRequest, Execution } from "../run/execution.js";
-import { encodeError } from "../run/outcome.js";
-import { isOurs } from "../run/refusals.js";
+import { isOurs } from "../run/end/refusals.js";
+import type { Execution } from "../run/execution.js";
+import { encodeError } from "../run/live/outcome.js";
+import type { ChildRequest } from "../run/options.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import type { AnyWorkflow, Workflow } from "./workflow.js";
@@ -58,7 +59,7 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       const known = call.recorded?.open;
       if (known) return begin(execution, call, request, known.startedAt);
       const now = execution.clock.now();
@@ -83,11 +84,11 @@ function begin(execution: Execution, call: Call, request: ChildRequest, since: n
     () => {
       // It may wait, or be in other hands.
       execution.wake();
-      return execution.readInbox(call.key);
+      return execution.inbox.read(call.key);
     },
     (error) => {
       // What the child cannot be begun for is the call's failure; that it could not be told is not.
-      if (!isOurs(error) || isA(error, StoreError)) return execution.broken(error);
+      if (!isOurs(error) || isA(error, StoreError)) return execution.lifetime.breakOff(error);
       if (isA(error, ShutdownError) || !execution.waits.close(call.key)) return;
       const value = encodeError(execution.codec, error);
       execution.finished(call, { state: "failed", value }, { ...details, endedAt: execution.clock.now() });

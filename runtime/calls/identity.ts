@@ -9,13 +9,13 @@ import {
 import { shown } from "../journal/careful.js";
 import type { SiteRecord } from "../journal/entry.js";
 import type { Execution } from "../run/execution.js";
+import { keyOf } from "../scope/birth.js";
 import { bound, escapePart } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import {
   type ClosureEntry,
   currentScope,
   type Frame,
-  keyOf,
   type OutsideFrame,
   type Scope,
   type Site,

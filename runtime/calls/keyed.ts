@@ -1,5 +1,6 @@
 /** `keyed`: items that go by a key of their own instead of their position. */
-import { InvalidKeyError } from "../errors.js";
+import { InvalidArgumentError, InvalidKeyError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 import { state } from "../scope/process-state.js";
 
 /**
@@ -7,9 +8,13 @@ import { state } from "../scope/process-state.js";
  * takes the place of its index in replay keys: for collections that may change between recording and replay.
  *
  * @param by the key of an item, unique among the items
- * @throws InvalidKeyError for an empty key or one that occurs twice
+ * @throws InvalidKeyError for an empty key or one that occurs twice; InvalidArgumentError for what is not iterable
  */
 export function keyed<T>(items: Iterable<T>, by: (item: T, index: number) => string | number): T[] {
+  // Of what is no iterable, `Array.from` would make an empty array.
+  if (typeof (items as Iterable<T> | undefined)?.[Symbol.iterator] !== "function") {
+    throw new InvalidArgumentError(`\`keyed\` needs items to iterate over, not ${shown(items)}`, "Give an array.");
+  }
   const array = Array.from(items);
   const keys = array.map((item, index) => String(by(item, index)));
   const seen = new Set<string>();

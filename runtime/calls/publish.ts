@@ -33,7 +33,7 @@ function call(at: CallSite | undefined, [name, value]: unknown[]): Promise<unkno
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       execution.finished(call, { state: "done", value: text }, { name });
     },
   });

@@ -33,7 +33,7 @@ function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       const known = call.recorded?.open;
       if (known) set(execution, call, known.due!, known.startedAt);
       else {

@@ -1,7 +1,7 @@
 /** `stepContext`: what a step's body may ask about itself. */
 import { OutsideRunError } from "../errors.js";
 import { handedOut } from "../executor/handed-out.js";
-import type { RunningStep, StepContext } from "../run/running-step.js";
+import type { RunningStep, StepContext } from "../run/live/running-step.js";
 import { currentScope } from "../scope/place.js";
 
 /**

@@ -3,9 +3,9 @@
 import { AsyncResource } from "node:async_hooks";
 import { InvalidArgumentError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
-import { shown } from "../journal/careful.js";
+import { isA, shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
-import { type RetryPolicy, startBody } from "../run/step-body.js";
+import { type RetryPolicy, startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
@@ -81,7 +81,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
     site: record,
     within,
     entry,
-    start: (_, call) => startBody(execution, call, request),
+    start: (call) => startBody(execution, call, request),
   });
 }
 
@@ -98,8 +98,11 @@ function read(given: unknown[]): { options: StepOptions; fn: Body; args: unknown
   if (typeof options === "object" && options !== null && typeof second === "function") {
     return { options, fn: second as Body, args: given.slice(2) };
   }
+  const body = typeof options === "object" && options !== null && !isA(options, Promise) ? second : first;
   throw new InvalidArgumentError(
-    "`step` was called without a function",
+    isA(body, Promise)
+      ? "`step` was given a promise instead of a function: what it waits for has begun, outside of any step"
+      : "`step` was called without a function",
     'Call `step(fn, ...args)`, `step(() => ...)`, `step("name", fn, ...args)` or `step({ ... }, fn, ...args)`.',
   );
 }

@@ -37,7 +37,7 @@ function source<T>(name: string, make: (execution: Execution | undefined) => T):
       site: record,
       within,
       entry,
-      start(_, call) {
+      start(call) {
         execution.finished(call, { state: "done", value: execution.codec.encode(make(execution)) }, {});
       },
     });

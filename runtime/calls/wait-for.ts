@@ -4,7 +4,7 @@ import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import type { Answer } from "../run/waiting-room.js";
+import type { Answer } from "../run/live/waiting-room.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
@@ -64,7 +64,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
     site: record,
     within,
     entry,
-    start(_, call) {
+    start(call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();
       const due = known?.due ?? (limit === undefined ? undefined : since + limit);
@@ -72,7 +72,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
         if (due !== undefined) setLimit(execution, call, name, since, due);
-        void execution.readInbox();
+        void execution.inbox.read();
       };
       if (known) return open();
       const details = { name, value: shown, startedAt: since, endedAt: since, ...(due !== undefined && { due }) };

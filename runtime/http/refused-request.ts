@@ -1,6 +1,6 @@
 /** Requests that are refused: with which status, code and words. `docs/http.md` lists the codes. */
 import { fieldOf } from "../journal/careful.js";
-import { isOurs } from "../run/refusals.js";
+import { isOurs } from "../run/end/refusals.js";
 
 /** Thrown wherever a request turns out to be one that is refused; holds what the reply says. */
 export class RefusedRequest extends Error {

@@ -30,9 +30,13 @@ export function wordsOf(thrown: unknown): string {
   return shown(thrown);
 }
 
-/** A value as a message shows it: JSON where there is one, clipped. */
+/** A value as a message shows it: JSON where that says what it is, clipped. */
 export function shown(value: unknown): string {
   if (typeof value === "bigint") return clipped(`${value}n`);
+  if (typeof value === "number") return String(value);
+  // Its text would be transformed code.
+  if (typeof value === "function") return "a function";
+  if (isA(value, Promise)) return "a promise";
   try {
     const text = JSON.stringify(value) ?? String(value);
     return clipped(text);

@@ -198,6 +198,7 @@ function refuseSymbols(value: object, isKept?: (symbol: symbol) => boolean): voi
 
 function describe(value: object, prototype: object): string {
   if (types.isPromise(value)) return "a promise (await it first)";
+  if (types.isGeneratorObject(value)) return "a generator (record an array of what it yields)";
   const name = className(value);
   for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at)) {
     const base = builtinOf(at);

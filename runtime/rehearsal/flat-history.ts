@@ -12,10 +12,10 @@ import type { Codec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { describe } from "../journal/judge.js";
-import { rootOf } from "../run/build.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import { encodeError, type Outcome } from "../run/outcome.js";
+import { encodeError, type Outcome } from "../run/live/outcome.js";
+import { rootOf } from "../run/record/build.js";
 import { anchorOf, KEY_SCHEME } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import { state } from "../scope/process-state.js";
@@ -77,7 +77,7 @@ export async function importFlat(history: FlatHistory, { store, codec, clock, gr
     patience: () => (walk.begun ? 0 : grace),
   });
   if (walk.refusal !== undefined) throw walk.refusal;
-  if (execution.refused && ending?.status === "failed") throw walk.refuse(wordsOf(ending.error));
+  if (execution.lifetime.refused && ending?.status === "failed") throw walk.refuse(wordsOf(ending.error));
   if (!walk.over) throw walk.refuse(ending === undefined ? walk.leftWaiting : walk.leftOver);
   const [taken] = await store.restore([{ run, entries, inbox: [] }]);
   if (taken !== undefined) throw exists(id);

@@ -6,9 +6,10 @@ import type { AnyWorkflow } from "../calls/workflow.js";
 import { systemClock } from "../clock.js";
 import type { Codec } from "../journal/codec.js";
 import type { Call } from "../run/call.js";
-import type { Ending } from "../run/ending.js";
-import { type Children, Execution } from "../run/execution.js";
-import { arrange, type RunRecordView, withCauses } from "../run/record.js";
+import type { Ending } from "../run/end/ending.js";
+import { Execution } from "../run/execution.js";
+import type { Children } from "../run/options.js";
+import { arrange, type RunRecordView, withCauses } from "../run/record/record.js";
 import { memoryStore } from "../stores/memory.js";
 import type { Owner, WholeRun } from "../stores/store.js";
 
@@ -84,7 +85,7 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
     onChange: () => execution.stalled && stalled(),
   });
   execution.begin(workflow.body as (input: unknown) => unknown, input);
-  const ending = await Promise.race([execution.ended, over]).finally(() => execution.forget());
+  const ending = await Promise.race([execution.lifetime.ended, over]).finally(() => execution.lifetime.forget());
   return { execution, record, ending, entries: await store.entries(id) };
 }
 

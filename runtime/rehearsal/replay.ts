@@ -8,7 +8,7 @@ import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import type { EntryKind } from "../journal/entry.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
-import type { RecordedCall } from "../run/record.js";
+import type { RecordedCall } from "../run/record/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { baseAnchor } from "../scope/module-table.js";
 import { isolated } from "../scope/outside.js";
@@ -91,9 +91,9 @@ export async function replayRun(exported: ExportedRun, options: ReplayOptions): 
       grace,
       acceptEdits: options.accept === "edits",
       continueDivergence: options.divergence === "continue",
-      live(execution, calls) {
+      live(_, calls) {
         for (const call of calls) {
-          if (call.kind === "changed") call.start(execution, call);
+          if (call.kind === "changed") call.start(call);
           else next.push(call);
         }
       },
@@ -148,7 +148,7 @@ function report(exported: ExportedRun, rehearsed: Rehearsed, next: Call[], codec
   const told = {
     ...blank(exported),
     hits: asked.length,
-    edited: execution.edited,
+    edited: execution.checks.edited,
     next: next.map((call) => nextCall(call, calls)),
     changed: changes(rehearsed, codec),
   };
@@ -158,7 +158,7 @@ function report(exported: ExportedRun, rehearsed: Rehearsed, next: Call[], codec
     return { ...told, ok: true, end: "returned", orphans: keys, ...(sameOutput !== undefined && { sameOutput }) };
   }
   if (ending?.status === "failed") {
-    if (execution.refused) return { ...told, unreached: keys, error: ending.error };
+    if (execution.lifetime.refused) return { ...told, unreached: keys, error: ending.error };
     // A run that has failed before fails again, unless one of its steps is to be tried again.
     return { ...told, ok: run.status === "failed", end: "threw", orphans: keys, error: ending.error };
   }

@@ -1,8 +1,7 @@
 /** A sited call of a run, from the moment it is made until its outcome is delivered. */
 import type { EntryKind, SiteRecord } from "../journal/entry.js";
 import type { ClosureEntry, StepExtent } from "../scope/place.js";
-import type { Execution } from "./execution.js";
-import type { RecordedCall } from "./record.js";
+import type { RecordedCall } from "./record/record.js";
 
 /** What the public functions (`step`, `waitFor`, ...) ask a run for. Plain data but for `start`. */
 export interface CallRequest {
@@ -18,7 +17,7 @@ export interface CallRequest {
   /** The step body that makes the call. */
   within: StepExtent | null;
   /** Does what is to be done live: runs a body, opens a wait, sets a timer. Must not throw. */
-  start(execution: Execution, call: Call): void;
+  start(call: Call): void;
 }
 
 /** A call under way. */

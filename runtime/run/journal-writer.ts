@@ -6,6 +6,8 @@
 import type { Entry } from "../journal/entry.js";
 import { processName } from "../stores/owner.js";
 import type { RunChange, Store } from "../stores/store.js";
+import type { Hold } from "./options.js";
+import type { PresentCode } from "./record/present-code.js";
 
 export interface JournalWriterOptions {
   id: string;
@@ -14,9 +16,15 @@ export interface JournalWriterOptions {
   lastSeq: number;
   /** Name of the process that wrote it. */
   lastProcess?: string | undefined;
+  /** The code that takes part in the run: what is new of it stands in the next entry. */
+  code?: PresentCode;
+  /** The trace that the run goes on in, as the next entry is to tell. */
+  trace?: string | undefined;
   fence: number;
   /** Takes ownership again; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
+  /** By default no other process ever takes the run. */
+  hold?: Hold | undefined;
 }
 
 /** An entry that is on its way to the store. */
@@ -34,6 +42,8 @@ export class JournalWriter {
   private nextSeq: number;
   /** Whether the journal says by whom it goes on. */
   private signed: boolean;
+  /** What it is still to say of the trace. */
+  private trace: string | undefined;
   private fence: number;
   private ownership: "held" | "giving up" | "given up" = "held";
   private givingUp: Promise<unknown> = Promise.resolve();
@@ -45,11 +55,17 @@ export class JournalWriter {
   constructor(private readonly options: JournalWriterOptions) {
     this.nextSeq = options.lastSeq + 1;
     this.signed = options.lastProcess === processName();
+    this.trace = options.trace;
     this.fence = options.fence;
   }
 
   get owned(): boolean {
     return this.ownership === "held";
+  }
+
+  /** Whether no other process can have taken the run by now, unless it has been given up. */
+  get isSure(): boolean {
+    return this.options.hold?.isSure() ?? true;
   }
 
   /** Whether ownership has been given up and the store says so. */
@@ -80,11 +96,20 @@ export class JournalWriter {
    */
   append(entry: Entry, change: RunChange | undefined, then: (entry: Entry) => void, failed: (error: unknown) => void) {
     entry.seq = this.nextSeq++;
-    if (!this.signed) entry.process = processName();
-    this.signed = true;
+    this.sign(entry);
     const own: Underway = { entry, isDurable: false, then, settled: this.givingUp };
     this.underway.push(own);
     own.settled = this.write([entry], change).then(() => this.acknowledge(own), failed);
+  }
+
+  /** Has an entry say how the journal goes on from here, where the entries before do not. */
+  private sign(entry: Entry): void {
+    const { code } = this.options;
+    if (code?.hasNews) Object.assign(entry, code.takeNews());
+    if (this.trace !== undefined) entry.trace = this.trace;
+    this.trace = undefined;
+    if (!this.signed) entry.process = processName();
+    this.signed = true;
   }
 
   private acknowledge(own: Underway): void {
@@ -115,8 +140,12 @@ export class JournalWriter {
     if (this.ownership === "giving up") this.ownership = "given up";
   }
 
-  /** Takes the run back, if it was given up. */
-  reclaim(): Promise<void> {
+  /** Makes sure that this process owns the run: takes it back, if it was given up. Rejects if another process has it. */
+  makeSure(): Promise<void> {
+    return this.owned ? this.options.hold!.makeSure() : this.reclaim();
+  }
+
+  private reclaim(): Promise<void> {
     if (this.owned) return Promise.resolve();
     this.reclaiming ??= this.givingUp
       .then(() => this.options.reclaim(this.fence))

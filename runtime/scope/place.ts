@@ -12,8 +12,8 @@
  * The async context is moved to each frame as it opens, so that it follows causality: a second, later entry sees the
  * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
  */
-import { extendChain } from "./chain.js";
-import { bound, escapePart, pathSuffix, spellElement } from "./key.js";
+import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
+import { bound, escapePart, spellElement } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
@@ -93,14 +93,6 @@ export interface ClosureEntry {
   readonly closure: string;
   /** Key of the marked call that entered it. */
   readonly caller: string;
-}
-
-/** What a call that has been put between a place and where it was born is to the place. */
-export interface Via {
-  /** The frame in which the call stands. */
-  readonly frame: Frame;
-  /** The loops around the call, as if they were around the place; and the number of the entry, if that counts as an iteration. */
-  readonly path: LoopPath;
 }
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
@@ -401,72 +393,6 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   // As with a function's frame: a later call by the same code is this one's successor.
   if (!marked) state.context.enterWith(body);
   return body;
-}
-
-/** The key of a place in a frame; not bounded yet. */
-export function keyOf(at: Frame, place: Place, path: LoopPath): string {
-  const { frame, path: born } = birthOf(at, place, path);
-  let { key } = frame;
-  let rest = born;
-  for (let i = 0; i < place.under.length; i++) {
-    const { place: gone, loops, indexed } = place.under[i]!;
-    const elements: readonly PathElement[] = rest === 0 ? [] : rest;
-    key += `/${gone.segment}${pathSuffix(elements.slice(0, loops))}`;
-    const number = indexed ? (elements[loops] ?? 0) : 0;
-    if (number !== 0) key += `[${spellElement(number)}]`;
-    rest = elements.slice(loops + (indexed ? 1 : 0));
-  }
-  return `${key}/${place.segment}${pathSuffix(rest)}${newSuffix(place, path)}`;
-}
-
-/** The chain of a place in a frame, as it was born. */
-function chainOf(at: Frame, place: Place): string {
-  const { frame, path } = birthOf(at, place, 0);
-  const { run } = frame;
-  let { chain } = frame;
-  let loops = (place.bornLoops ?? place.loops).length + (path === 0 ? 0 : path.length);
-  for (let i = 0; i < place.under.length; i++) {
-    const gone = place.under[i]!;
-    chain = extendChain(chain, gone.place, run.whereabouts(at.module, gone.place), gone.loops);
-    loops -= gone.loops + (gone.indexed ? 1 : 0);
-  }
-  return extendChain(chain, place, run.whereabouts(at.module, place), loops);
-}
-
-/** The frame that a place was born in, and its path there: its own loops, and those around the calls that lead to it now. */
-function birthOf(at: Frame, place: Place, path: LoopPath): Via {
-  let frame = at;
-  let born = bornPath(place, path);
-  for (let left = place.skip; left > 0 && frame.via !== undefined; left--) {
-    born = joined(frame.via.path, born);
-    frame = frame.via.frame;
-  }
-  return { frame, path: born };
-}
-
-/** A path as it was in the loops of the place's birth. */
-function bornPath({ bornLoops }: Place, path: LoopPath): LoopPath {
-  if (bornLoops === undefined || path === 0) return path;
-  return bornLoops.map((index) => path[index] ?? 0);
-}
-
-/** Iterations of loops that are new, but for their first, which stands for there being none. */
-function newSuffix({ bornLoops }: Place, path: LoopPath): string {
-  if (bornLoops === undefined || path === 0) return "";
-  const added = path.filter((_, index) => !bornLoops.includes(index));
-  return added.every((each) => each === 0) ? "" : `@+${added.map(spellElement).join(".")}`;
-}
-
-/** What a place leads through, if it has been put between others and where they were born. */
-function viaOf({ through }: Place, frame: Frame, path: LoopPath, number: PathElement): Via | undefined {
-  // A second entry that is no iteration has no place of its own in the code around.
-  if (through === undefined || (through === "" && number !== 0)) return undefined;
-  return { frame, path: through === "" ? path : joined(path, [number]) };
-}
-
-function joined(outer: LoopPath, inner: LoopPath): LoopPath {
-  if (outer === 0) return inner;
-  return inner === 0 ? outer : outer.concat(inner);
 }
 
 function numbered(key: string, number: number): string {

@@ -4,11 +4,17 @@
  */
 import timers from "node:timers";
 
-/** An append that waits for its commit. */
-export interface Pending {
+export interface Groupable {
+  /** The run's. */
   id: string;
   /** Roughly, in bytes. */
   size: number;
+}
+
+/** An append that waits for its commit. */
+interface Unsettled<T> {
+  append: T;
+  settled: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -20,10 +26,9 @@ const mostBytes = 8_000_000;
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
 const { setImmediate } = timers;
 
-export class GroupCommit<T extends Pending> {
-  private readonly waiting: T[] = [];
-  /** Settled when it is, of each append that is not. */
-  private readonly unsettled = new Map<T, Promise<void>>();
+export class GroupCommit<T extends Groupable> {
+  /** In the order in which they were made: first those of the group that is under way. */
+  private readonly unsettled: Unsettled<T>[] = [];
   private busy = false;
 
   /**
@@ -32,29 +37,27 @@ export class GroupCommit<T extends Pending> {
    */
   constructor(private readonly commit: (group: readonly T[]) => Promise<ReadonlyArray<Error | undefined>>) {}
 
-  /** @param append all but the ways to settle it */
-  add(append: Omit<T, "resolve" | "reject">): Promise<void> {
-    const settled = new Promise<void>((resolve, reject) => {
-      this.waiting.push({ ...append, resolve, reject } as T);
+  add(append: T): Promise<void> {
+    let resolve!: () => void;
+    let reject!: (error: unknown) => void;
+    const settled = new Promise<void>((yes, no) => {
+      resolve = yes;
+      reject = no;
     });
-    const last = this.waiting.at(-1)!;
-    const over = settled.then(
-      () => void this.unsettled.delete(last),
-      () => void this.unsettled.delete(last),
-    );
-    this.unsettled.set(last, over);
+    this.unsettled.push({ append, settled, resolve, reject });
     this.schedule();
     return settled;
   }
 
   /** When all appends that were made so far are settled: of the runs `ids`, or of all. */
   async settled(ids?: ReadonlySet<string>): Promise<void> {
-    if (this.unsettled.size === 0) return;
-    await Promise.all([...this.unsettled].filter(([{ id }]) => ids?.has(id) ?? true).map(([, over]) => over));
+    if (this.unsettled.length === 0) return;
+    const asked = this.unsettled.filter(({ append }) => ids?.has(append.id) ?? true);
+    await Promise.allSettled(asked.map(({ settled }) => settled));
   }
 
   private schedule(): void {
-    if (this.busy || this.waiting.length === 0) return;
+    if (this.busy || this.unsettled.length === 0) return;
     this.busy = true;
     // At the end of the tick, with all that it still brings.
     setImmediate(() => void this.run());
@@ -63,7 +66,7 @@ export class GroupCommit<T extends Pending> {
   private async run(): Promise<void> {
     const group = this.next();
     const outcomes = await this.commit(group).catch((error: Error) => group.map(() => error));
-    group.forEach(({ resolve, reject }, index) => {
+    this.unsettled.splice(0, group.length).forEach(({ resolve, reject }, index) => {
       const refused = outcomes[index];
       if (refused) reject(refused);
       else resolve();
@@ -73,12 +76,13 @@ export class GroupCommit<T extends Pending> {
   }
 
   private next(): T[] {
-    let [length, bytes] = [0, 0];
-    for (const { size } of this.waiting) {
-      bytes += size;
-      if (length > 0 && (bytes > mostBytes || length === mostAppends)) break;
-      length++;
+    const group: T[] = [];
+    let bytes = 0;
+    for (const { append } of this.unsettled) {
+      bytes += append.size;
+      if (group.length > 0 && (bytes > mostBytes || group.length === mostAppends)) break;
+      group.push(append);
     }
-    return this.waiting.splice(0, length);
+    return group;
   }
 }

@@ -1,10 +1,14 @@
 /** What the store needs of the package `pg`, and how texts get into Postgres and back as they were. */
+import { createHash } from "node:crypto";
 import { StoreError } from "../errors.js";
+import { isNameFault } from "./postgres-faults.js";
 import type { Row } from "./rows.js";
 
 /** A statement as `pg` takes it. */
 export interface PostgresQuery {
   text: string;
+  /** Under which the connection's session keeps the statement, read and planned. */
+  name?: string;
   // biome-ignore lint/suspicious/noExplicitAny: as `pg` declares it
   values?: any[];
   /** What makes values of a result's texts. */
@@ -62,11 +66,48 @@ export async function loadPackage(): Promise<PostgresPackage> {
 }
 
 /** One statement with its values; all columns of the rows are text, whatever parsers the process has set. */
-export async function ask(session: PostgresSession, text: string, values: readonly unknown[] = []): Promise<Row[]> {
+export async function ask(
+  session: PostgresSession,
+  text: string,
+  values: readonly unknown[] = [],
+  name?: string,
+): Promise<Row[]> {
   const query: PostgresQuery = { text, types: asText };
+  if (name !== undefined) query.name = name;
   // Without values it may be several statements.
   if (values.length > 0) query.values = values.map(storable);
   return (await session.query(query)).rows as Row[];
+}
+
+/**
+ * Statements under names, which the server reads once for each connection. A pooler may give the next statement another
+ * connection, where the name is unknown: nothing has been done then, and from then on statements go without.
+ */
+export class PreparedStatements {
+  #areKept = true;
+  /** By text. As another program on such a connection may have chosen the same, a name tells the whole text. */
+  readonly #names = new Map<string, string>();
+
+  async ask(session: PostgresSession, text: string, values: readonly unknown[]): Promise<Row[]> {
+    if (this.#areKept) {
+      try {
+        return await ask(session, text, values, this.#nameOf(text));
+      } catch (error) {
+        if (!isNameFault(error)) throw error;
+        this.#areKept = false;
+      }
+    }
+    return ask(session, text, values);
+  }
+
+  #nameOf(text: string): string {
+    let name = this.#names.get(text);
+    if (name === undefined) {
+      name = `stepmark_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
+      this.#names.set(text, name);
+    }
+    return name;
+  }
 }
 
 const asText = { getTypeParser: () => original };

@@ -65,6 +65,12 @@ export function isSeparable(error: unknown): boolean {
   return code !== undefined && /^(22...|23...|40...|54...|53100|53200|55P03|57014)$/.test(code);
 }
 
+/** Whether the session does not know a statement by its name, or knows it where it should not: nothing was done. */
+export function isNameFault(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "26000" || code === "42P05";
+}
+
 /** The server's code; the system's own (`ECONNREFUSED`) where the server was not reached. */
 function codeOf(error: unknown): string | undefined {
   const inner = innermost(error);

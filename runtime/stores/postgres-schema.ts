@@ -6,7 +6,7 @@ import { restoredColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** A schema's name, and what goes by it. */
 export interface Schema {
@@ -216,8 +216,28 @@ const version2 = ({ quoted: s }: Schema): string => `
     END`)};
 `;
 
+/** A way of its own for what a step of a run alone writes. */
+const version3 = ({ quoted: s }: Schema): string => `
+  -- As \`append\` with one entry and no change.
+  CREATE FUNCTION ${s}.append_entry(run_id text, under bigint, place integer, text text) RETURNS text
+  LANGUAGE plpgsql SET enable_seqscan = off AS ${quotedText(`
+    BEGIN
+      PERFORM ${s}.on_disk();
+      INSERT INTO ${s}.entries (run, seq, entry)
+        SELECT number, place, text FROM ${s}.runs
+        WHERE id = run_id AND fence = under AND owner IS NOT NULL
+          AND place = 1 + coalesce((SELECT max(seq) FROM ${s}.entries WHERE run = number), 0)
+        FOR NO KEY UPDATE;
+      IF FOUND THEN
+        RETURN 't';
+      END IF;
+      PERFORM FROM ${s}.runs WHERE id = run_id AND fence = under AND owner IS NOT NULL;
+      RETURN CASE WHEN FOUND THEN 'g' ELSE 's' END;
+    END`)};
+`;
+
 /** What leads from each version to the next, from none at all on. */
-const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2];
+const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3];
 
 /** See `postgresMigrations`. */
 export function migrationsFrom(version: number, schema: Schema): string {
@@ -342,6 +362,8 @@ export type Synchronous = "FULL" | "NORMAL";
 /** Each statement's text. Those of one connection pool have no names: another connection may take the next. */
 export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
   const run = `*, ${timeOf("statement")} AS now`;
+  // Said in the statement: another one may come by another connection.
+  const mode = synchronous === "NORMAL" ? "set_config('stepmark.synchronous', 'NORMAL', true), " : "";
   // By the server's clock, the lease's end is so much later than now; by another clock it is given.
   const lease = (byDatabase: string, until: string): string =>
     `lease_by_database = ${byDatabase}::boolean,
@@ -398,8 +420,8 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
         WHERE owner IS NOT NULL ORDER BY number FOR NO KEY UPDATE OF runs
       )
       UPDATE ${s}.runs SET ${lease("$3", "$4")} FROM held WHERE runs.number = held.number RETURNING id`,
-    // Said in the statement: another one may come by another connection.
-    append: `SELECT ${synchronous === "NORMAL" ? "set_config('stepmark.synchronous', 'NORMAL', true), " : ""}${s}.append($1, $2, $3, $4, $5, $6, $7) AS verdicts`,
+    append: `SELECT ${mode}${s}.append($1, $2, $3, $4, $5, $6, $7) AS verdicts`,
+    appendEntry: `SELECT ${mode}${s}.append_entry($1, $2, $3, $4) AS verdict`,
     post: `SELECT ${s}.post($1, $2, $3, $4, $5, $6) AS number`,
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox
@@ -414,3 +436,6 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       RETURNING id`,
   };
 }
+
+/** Those of `statementsOf` that append. */
+export type AppendStatements = Pick<ReturnType<typeof statementsOf>, "append" | "appendEntry">;

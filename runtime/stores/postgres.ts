@@ -10,9 +10,10 @@ import {
   StoreError,
 } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
-import { GroupCommit, type Pending } from "./group-commit.js";
+import { GroupCommit } from "./group-commit.js";
+import { type Append, Appender, appendOf } from "./postgres-append.js";
 import { type ConnectionOptions, type Connections, connectionsTo } from "./postgres-connections.js";
-import { ask, original, type PostgresPool, type PostgresSession, storable } from "./postgres-driver.js";
+import { ask, original, type PostgresPool, type PostgresSession } from "./postgres-driver.js";
 import { cureOf, faultIn, isConflict, isSeparable } from "./postgres-faults.js";
 import { PostgresListener } from "./postgres-listener.js";
 import {
@@ -33,9 +34,7 @@ import {
   runOf,
   sealedAnswer,
   sealedEntry,
-  sealedError,
   sealedInput,
-  sealedOutput,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import type {
@@ -96,19 +95,6 @@ const mostAttempts = 10;
 /** Readings of one clock that were taken one after the other differ by less, in milliseconds. */
 const sameClock = 1_000;
 
-interface Append extends Pending {
-  fence: number;
-  /** Replay key of the first entry. */
-  key: string | undefined;
-  /** Number of the first entry. */
-  first: number;
-  texts: readonly string[];
-  /** JSON of what the function `change` takes. */
-  change: string | null;
-  /** The run that is woken. */
-  wakes: string | undefined;
-}
-
 class Postgres implements Store {
   readonly #where: string | PostgresPool;
   readonly #options: PostgresOptions;
@@ -118,6 +104,7 @@ class Postgres implements Store {
   readonly #sender = randomBytes(4).toString("hex");
   readonly #listeners = new Set<(id: string) => void>();
   readonly #appends = new GroupCommit<Append>((group) => this.#commit(group));
+  readonly #appender: Appender;
   #opening: Promise<Connections> | undefined;
   #opened: Connections | undefined;
   #listener: PostgresListener | undefined;
@@ -132,6 +119,7 @@ class Postgres implements Store {
     this.#options = options;
     this.#schema = schemaOf(options.schema ?? "stepmark");
     this.#statements = statementsOf(this.#schema, options.synchronous === "NORMAL" ? "NORMAL" : "FULL");
+    this.#appender = new Appender(this.#statements, this.#sender);
   }
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
@@ -220,16 +208,13 @@ class Postgres implements Store {
   }
 
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void> {
-    return new Promise((resolve) => {
+    try {
       this.#checkOpen(id);
       checkSequence(id, entries);
-      const texts = entries.map((entry) => sealedEntry(id, entry));
-      const at = entries.at(-1)?.endedAt ?? systemClock.now();
-      const changed = change === undefined ? null : changeText(id, change, at);
-      const size = texts.reduce((sum, { length }) => sum + length, changed?.length ?? 0);
-      const [key, first] = [entries[0]?.key, entries[0]?.seq ?? 0];
-      resolve(this.#appends.add({ id, fence, key, first, texts, change: changed, wakes: change?.wake?.run, size }));
-    });
+      return this.#appends.add(appendOf(id, fence, entries, change, entries.at(-1)?.endedAt ?? systemClock.now()));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
@@ -289,19 +274,9 @@ class Postgres implements Store {
 
   /** What is wrong with each append; undefined for those that are durable. */
   async #commit(group: readonly Append[]): Promise<Array<StepmarkError | undefined>> {
-    const cells = [
-      group.map(({ id }) => id),
-      group.map(({ fence }) => fence),
-      group.map(({ first }) => first),
-      group.map(({ texts }) => texts.length),
-      group.flatMap(({ texts }) => texts),
-      group.map(({ change }) => change),
-      this.#sender,
-    ];
     try {
       const { pool } = await this.#ready();
-      const [row] = await insisting(() => ask(pool, this.#statements.append, cells));
-      const verdicts = row!.verdicts as string;
+      const verdicts = await insisting(() => this.#appender.write(pool, group));
       return group.map(({ id, first, wakes }, index) => {
         if (verdicts[index] === "s") return new StaleOwnerError(id);
         if (verdicts[index] === "g")
@@ -472,34 +447,4 @@ function recordOf(row: Row): RunRecord {
 
 function isTrue(cell: Cell | undefined): boolean {
   return cell === "t";
-}
-
-function changeText(id: string, change: RunChange, at: number): string {
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
-  const list = (value: string[] | null | undefined) => replaced(value, JSON.stringify);
-  return JSON.stringify({
-    status,
-    // As text: JSON has not every number that a clock may give.
-    at: String(at),
-    output: replaced(output, (text) => storable(sealedOutput(id, text))),
-    error: replaced(error, (text) => storable(sealedError(id, text))),
-    culprits: list(culprits),
-    orphans: list(orphans),
-    edited: list(edited),
-    due: replaced(due, String),
-    consume,
-    refuse,
-    release: release || undefined,
-    wake: wake && {
-      run: storable(wake.run),
-      target: storable(wake.target),
-      value: sealedAnswer(wake.run, { ...wake, value: "" }),
-      at: String(wake.at),
-    },
-  });
-}
-
-/** `undefined` leaves a column, `null` clears it. */
-function replaced<T>(value: T | null | undefined, by: (value: T) => unknown): unknown {
-  return value === undefined || value === null ? value : by(value);
 }

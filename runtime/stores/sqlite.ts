@@ -1,28 +1,16 @@
 /** Runs in a SQLite file: no server, many processes of one machine. */
-import { mkdirSync, realpathSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import timers from "node:timers";
-import { systemClock } from "../clock.js";
-import { type ErrorPlace, RunNotFoundError, StaleOwnerError, StepmarkError, StoreError } from "../errors.js";
+import { type ErrorPlace, RunNotFoundError, StepmarkError, StoreError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
-import { LogSpace } from "./log-space.js";
-import { OpenedFile } from "./opened-file.js";
-import {
-  entryOf,
-  messageOf,
-  type Row,
-  restoredCells,
-  runOf,
-  sealedAnswer,
-  sealedEntry,
-  sealedError,
-  sealedInput,
-  sealedOutput,
-} from "./rows.js";
+import type { OpenedFile } from "./opened-file.js";
+import { entryOf, messageOf, type Row, restoredCells, runOf, sealedAnswer, sealedEntry, sealedInput } from "./rows.js";
 import { checkSequence } from "./sequence.js";
-import { type Connection, type DriverName, openDatabase, type Statement, type Value } from "./sqlite-driver.js";
+import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
+import { checkFiles, inMemory, isOurs, Misplaced, type Open, open, type SqliteOptions } from "./sqlite-database.js";
+import type { Statement, Value } from "./sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
-import { prepareDatabase, prepareStatements, transaction } from "./sqlite-schema.js";
+import { transaction } from "./sqlite-schema.js";
 import type {
   Claim,
   Lease,
@@ -36,15 +24,7 @@ import type {
   WholeRun,
 } from "./store.js";
 
-export interface SqliteOptions {
-  /**
-   * `FULL` (the default): what is acknowledged survives a loss of power. `NORMAL`: it survives a crash of the process,
-   * and a loss of power may take the last appends, never a part of one.
-   */
-  synchronous?: "FULL" | "NORMAL";
-  /** @internal */
-  driver?: DriverName | ((path: string) => Connection);
-}
+export type { SqliteOptions } from "./sqlite-database.js";
 
 /**
  * A store in the file at `path`, made with its folder when it is first used. With Node's own SQLite where Node has one,
@@ -55,35 +35,8 @@ export function sqliteStore(path: string, options: SqliteOptions = {}): Store {
   return new Sqlite(path === inMemory ? path : resolve(path), options);
 }
 
-const inMemory = ":memory:";
-// Generous: a process that appends without pause leaves others only short gaps.
-const busyTimeout = 15_000;
-
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
 const { setImmediate } = timers;
-
-interface Open {
-  connection: Connection;
-  statements: ReturnType<typeof prepareStatements>;
-  lists: Map<string, Statement>;
-  /** The database and its write-ahead log, which together are the store; undefined in memory. */
-  files: { database: OpenedFile; log: OpenedFile } | undefined;
-  /** Where commits wait for the disk. */
-  space: LogSpace | undefined;
-}
-
-/** An append that waits for the end of its tick. */
-interface Pending {
-  id: string;
-  fence: number;
-  /** Replay key of the first entry. */
-  key: string | undefined;
-  entries: ReadonlyArray<{ seq: number; text: string }>;
-  change: RunChange | undefined;
-  at: number | undefined;
-  resolve(): void;
-  reject(error: unknown): void;
-}
 
 class Sqlite implements Store {
   readonly #path: string;
@@ -192,7 +145,8 @@ class Sqlite implements Store {
         fence,
         key: entries[0]?.key,
         entries: entries.map((entry) => ({ seq: entry.seq, text: sealedEntry(id, entry) })),
-        change: change && copyOf(change),
+        // What the caller does to the lists later is not ours.
+        change: change && structuredClone(change),
         at: entries.at(-1)?.endedAt,
         resolve,
         reject,
@@ -362,102 +316,6 @@ class Sqlite implements Store {
   }
 }
 
-function open(path: string, { driver, synchronous = "FULL" }: SqliteOptions): Open {
-  if (path !== inMemory) mkdirSync(dirname(path), { recursive: true });
-  const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
-  try {
-    prepareDatabase(connection, path, { synchronous, busyTimeout });
-    const statements = prepareStatements(connection);
-    // Reading opens the log, which a new file does not have before.
-    statements.read.get("");
-    const files = path === inMemory ? undefined : openFiles(path);
-    const alone = (work: () => void): void => transaction(connection, work);
-    const space = files && synchronous === "FULL" ? new LogSpace(files.log.path, alone) : undefined;
-    return { connection, statements, lists: new Map(), files, space };
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
-}
-
-function openFiles(path: string): Open["files"] {
-  return { database: new OpenedFile(path), log: new OpenedFile(`${realpathSync(path)}-wal`) };
-}
-
-/** @throws Misplaced if what was read or written is not in the files that others find at the path */
-function checkFiles({ files }: Open): void {
-  if (files === undefined) return;
-  const gone = [files.database, files.log].filter((file) => !file.isInPlace());
-  if (gone.length > 0) throw new Misplaced(gone.map(({ path }) => path));
-}
-
-/** Whether it was found out here that something is wrong, with the connection in order. */
-function isOurs(cause: unknown): boolean {
-  return cause instanceof StepmarkError || cause instanceof Misplaced;
-}
-
-/** What is open is not what others find at the path. */
-class Misplaced extends Error {
-  constructor(paths: readonly string[]) {
-    super(`${paths.join(" and ")} was deleted, moved or replaced while the store was in use`);
-  }
-
-  readonly cure =
-    "Nothing since then counts as done. Put the file back, with its -wal file, and start the process anew; then `resume` the run.";
-}
-
-function isSingle(batch: readonly Pending[]): boolean {
-  const [first] = batch;
-  return batch.length === 1 && first!.entries.length === 1 && first!.change === undefined;
-}
-
-/** Writes one append. What is wrong with it alone is returned, before anything of it is written. */
-function append(statements: Open["statements"], pending: Pending): StepmarkError | undefined {
-  const { id, fence, entries, change, at } = pending;
-  for (const { seq, text } of entries) {
-    // Only the first can fail: the others follow it in number and in time.
-    if (none(statements.append.run(seq, text, id, fence, seq - 1))) {
-      if (!statements.holds.get(id, fence)) return new StaleOwnerError(id);
-      return new StoreError(`Entry ${seq} does not follow the last one`, { runId: id });
-    }
-  }
-  if (change === undefined) {
-    return entries.length > 0 || statements.holds.get(id, fence) ? undefined : new StaleOwnerError(id);
-  }
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
-  const changed = statements.change.run(
-    status ?? null,
-    at ?? systemClock.now(),
-    ...replaced(output && sealedOutput(id, output)),
-    ...replaced(error && sealedError(id, error)),
-    ...replaced(culprits && JSON.stringify(culprits)),
-    ...replaced(orphans && JSON.stringify(orphans)),
-    ...replaced(edited && JSON.stringify(edited)),
-    ...replaced(due),
-    id,
-    fence,
-  );
-  if (none(changed)) return new StaleOwnerError(id);
-  for (const number of consume ?? []) statements.consume.run(id, number);
-  for (const number of refuse ?? []) statements.refuse.run(id, number);
-  if (wake !== undefined) {
-    const parent = statements.number.get(wake.run) as { number: number } | undefined;
-    if (parent !== undefined) putMessage(statements, parent.number, wake.run, { ...wake, value: "" });
-  }
-  if (release) statements.release.run(id);
-  return undefined;
-}
-
-/** @returns the message's number */
-function putMessage(statements: Open["statements"], run: number, id: string, message: Omit<Message, "number">): number {
-  const { target, at } = message;
-  return (statements.post.get(run, target, sealedAnswer(id, message), at, run) as { number: number }).number;
-}
-
-function none({ changes }: { changes: number | bigint }): boolean {
-  return Number(changes) === 0;
-}
-
 function restore(statements: Open["statements"], { run, entries, inbox }: WholeRun): void {
   const { id } = run;
   const { number: row } = statements.restore.get(...restoredCells(run)) as { number: number };
@@ -466,16 +324,6 @@ function restore(statements: Open["statements"], { run, entries, inbox }: WholeR
     const { number, target, at } = message;
     statements.restoreMessage.run(row, number, target, sealedAnswer(id, message), at);
   }
-}
-
-/** What the caller does to the lists later is not ours. */
-function copyOf(change: RunChange): RunChange {
-  return structuredClone(change);
-}
-
-/** Whether to replace a column, and by what. */
-function replaced<T extends string | number>(value: T | null | undefined): [replace: number, value: T | null] {
-  return [value === undefined ? 0 : 1, value ?? null];
 }
 
 function listStatement(

@@ -19,7 +19,7 @@ import {
 } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { encodeError } from "../../runtime/run/outcome.js";
+import { encodeError } from "../../runtime/run/live/outcome.js";
 import { bound } from "../../runtime/scope/key.js";
 
 const id = "run";
@@ -232,6 +232,7 @@ describe.each(stores)("values %s", (_, makeStore) => {
     ["a view of a detached buffer", () => ({ view: detachedView() }), /at \$/],
     ["a symbol", () => [Symbol("s")], /a symbol at \$\[0\] /],
     ["a symbol as key", () => ({ [Symbol("s")]: 1 }), /the symbol key Symbol\(s\) at \$ /],
+    ["a generator", () => (function* () {})(), /a generator \(record an array of what it yields\) at \$ /],
     ["an instance of a class", () => ({ at: new (class Point {})() }), /an instance of the class Point at \$\.at /],
     ["a function after 150,000 others", () => [...many.map((i) => ({ i })), () => 1], /a function at \$\[150000\] /],
     [
@@ -613,6 +614,38 @@ describe("what is no name, key or duration", () => {
       code: "INVALID_ARGUMENT",
     });
     await app.shutdown();
+  });
+
+  it.each<[value: unknown, said: string]>([
+    [Number.NaN, "NaN"],
+    [async (x: number) => x, "a function"],
+    [Promise.resolve("1h"), "a promise"],
+  ])("%s: is called what it is", async (value, said) => {
+    const waits = workflow("waits", async (wait: boolean) => (wait ? waitFor(value as never) : sleep(value as never)));
+    const app = new Stepmark({ store: memoryStore(), workflows: [waits] });
+    for (const wait of [true, false]) {
+      const { message } = await failureOf((await app.start(waits, wait)).result());
+      expect(message).toMatch(wait ? `must be a non-empty string, not ${said} ` : `must be a duration, not ${said} `);
+    }
+    await app.shutdown();
+  });
+
+  it("a promise is no body: the message says that what it waits for has begun", async () => {
+    const charge = async (n: number): Promise<number> => n;
+    for (const given of [[charge(1)], ["charge", charge(1)], [{ retries: 1 }, charge(1)]]) {
+      const flow = workflow("flow", async () => (step as (...args: unknown[]) => unknown)(...given));
+      const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+      const error = await failureOf((await app.start(flow)).result());
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+      expect(error.message).toMatch(
+        /^`step` was given a promise instead of a function: .* Call `step\(fn, \.\.\.args\)`/,
+      );
+      await app.shutdown();
+    }
+  });
+
+  it.each([5, undefined, { length: 1 }])("`keyed` does not take %o for no items", (items) => {
+    expect(() => keyed(items as never, String)).toThrow(/`keyed` needs items to iterate over, not /);
   });
 
   it("a text of 100 characters is no duration", async () => {

@@ -590,6 +590,23 @@ add(
   "refuse",
   { kept: 1 },
 );
+for (const [what, before, after, expected] of [
+  ["put on", "step(charge, 1)", 'step({ key: "k" }, charge, 1)', "refuse"],
+  ["put on an inline body", "step(() => charge(1))", 'step({ key: "k" }, () => charge(1))', "refuse"],
+  ["taken off", 'step({ key: "k" }, charge, 1)', "step(charge, 1)", "refuse"],
+  ["respelt", 'step({ key: "k" }, charge, 1)', 'step({ key: "k2" }, charge, 1)', "refuse"],
+  [
+    "of another value by the same text",
+    "step({ key: name }, charge, 1)",
+    "step({ key: name }, charge, 1)",
+    "run:charge:1",
+  ],
+] as const) {
+  const named = (name: string): string => `const name = "${name}";`;
+  add(`explicit key ${what}`, flow(`return ${before};`, named("a")), flow(`return ${after};`, named("b")), expected, {
+    kept: 1,
+  });
+}
 add("name option added", flow(`return step(charge, 1);`), flow(`return step("charge", charge, 1);`), "run:", {
   kept: 1,
 });

@@ -55,6 +55,15 @@ const failure = async (of: Promise<unknown>): Promise<StoreError> => {
   return error as StoreError;
 };
 
+/** Takes a run that is there. */
+const claimed = async (store: Store, id: string): Promise<number> => {
+  const claim = await store.claim(id, owner("a"), dead, lease);
+  if (!claim.claimed) throw new Error(`${id} is owned`);
+  return claim.run.fence;
+};
+
+const earlierVersions = Array.from({ length: schemaVersion - 1 }, (_, i) => i + 1);
+
 const suite = (name: string, make: () => Store): void => describeStore(`postgresStore ${name}`, async () => make());
 
 suite("in a schema of its own", () => newStore());
@@ -119,6 +128,25 @@ describe("the schema", () => {
     const made = await Promise.all(stores.map((store) => store.create(newRun("r"))));
     expect(made.filter(({ created }) => created)).toHaveLength(1);
     expect(await query(`SELECT version FROM ${schema}.stepmark_version`)).toEqual([{ version: schemaVersion }]);
+  });
+
+  it.each(earlierVersions)("of version %i is brought to this one with what is in it", async (version) => {
+    const schema = newSchema();
+    const toThisOne = postgresMigrations(schema, version).split("\n").slice(2, -3).join("\n");
+    const toThat = postgresMigrations(schema).replace(toThisOne, "");
+    expect(toThat).not.toBe(postgresMigrations(schema));
+    await query(toThat.replace(/version = \d+;\nCOMMIT/, `version = ${version};\nCOMMIT`));
+    await query(`
+      INSERT INTO ${schema}.runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input)
+      SELECT 'r', 'fulfil', 'running', 1, 0, 1, 1, 'p', 'i';
+      INSERT INTO ${schema}.inbox SELECT number, 1, 't', 'v', 1 FROM ${schema}.runs`);
+    const store = storeIn(schema);
+    await store.append("r", await claimed(store, "r"), [entry(1)]);
+    await store.append("r", 1, [entry(2)], { status: "waiting" });
+    expect(await store.entries("r")).toEqual([entry(1), entry(2)]);
+    expect(
+      await query(`SELECT version, (SELECT count(*)::int FROM ${schema}.inbox) FROM ${schema}.stepmark_version`),
+    ).toEqual([{ version: schemaVersion, count: 1 }]);
   });
 
   it("of a newer version, or of another program, is refused and left as it is", async () => {
@@ -236,6 +264,30 @@ describe("the schema", () => {
     await expect(store.entries("r")).rejects.toBeInstanceOf(DamagedJournalError);
     await query(`UPDATE ${schema}.runs SET output = replace(output, 'o', 'u')`);
     await expect(store.list({}).then(([run]) => run!.output)).rejects.toBeInstanceOf(DamagedJournalError);
+  });
+});
+
+describe("statements that the server keeps", () => {
+  it("are read once for each connection", async () => {
+    const pool = new Pool({ connectionString: url, max: 1, allowExitOnIdle: true });
+    const store = newStore(pool);
+    const fence = await owned(store, "r");
+    for (let seq = 1; seq <= 5; seq++) await store.append("r", fence, [entry(seq)]);
+    const { rows } = await pool.query(
+      "SELECT statement, generic_plans + custom_plans AS calls FROM pg_prepared_statements",
+    );
+    expect(rows).toEqual([{ statement: expect.stringMatching(/append_entry/), calls: "5" }]);
+  });
+
+  it("are not missed where somebody makes the session forget them", async () => {
+    const pool = new Pool({ connectionString: url, max: 1, allowExitOnIdle: true });
+    const store = newStore(pool);
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1)]);
+    await pool.query("DEALLOCATE ALL");
+    await store.append("r", fence, [entry(2)]);
+    await store.append("r", fence, [entry(3)], { status: "waiting" });
+    expect(await store.entries("r")).toEqual([entry(1), entry(2), entry(3)]);
   });
 });
 
@@ -368,12 +420,18 @@ describe("group commit", () => {
     const fence = await owned(store, "r");
     const lazy = new Client(set({ synchronous_commit: "off" }));
     await lazy.connect();
-    await lazy.query("BEGIN");
-    const cells = [["r"], [fence], [1], [1], ["text"], [null], "sender12"];
-    await lazy.query(`SELECT ${schema}.append($1, $2, $3, $4, $5, $6, $7)`, cells);
-    expect((await lazy.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "on" }]);
-    await lazy.query("COMMIT");
-    expect((await lazy.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "off" }]);
+    const commits: Array<[text: string, cells: unknown[]]> = [
+      [`SELECT ${schema}.append($1, $2, $3, $4, $5, $6, $7)`, [["r"], [fence], [1], [1], ["text"], [null], "sender12"]],
+      [`SELECT ${schema}.append_entry($1, $2, $3, $4)`, ["r", fence, 2, "text"]],
+    ];
+    for (const [text, cells] of commits) {
+      await lazy.query("BEGIN");
+      await lazy.query(text, cells);
+      expect((await lazy.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "on" }]);
+      await lazy.query("COMMIT");
+      expect((await lazy.query("SHOW synchronous_commit")).rows).toEqual([{ synchronous_commit: "off" }]);
+    }
+    expect(await query(`SELECT count(*)::int FROM ${schema}.entries`)).toEqual([{ count: 2 }]);
     await lazy.end();
   });
 

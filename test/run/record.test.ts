@@ -1,7 +1,7 @@
 /** What a journal takes in memory when it is arranged for a replay. */
 import type { Entry } from "stepmark";
 import { expect, it } from "vitest";
-import { arrange } from "../../runtime/run/record.js";
+import { arrange } from "../../runtime/run/record/record.js";
 
 const site = { module: "flow.ts", moduleText: "t1", container: "flow()", anchor: "work", line: 3, text: "abc" };
 const entry = (seq: number, of: Partial<Entry> = {}): Entry =>

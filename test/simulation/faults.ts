@@ -6,10 +6,10 @@ import * as library from "stepmark";
 import { type Codec, codec } from "stepmark";
 import { ChildRuns } from "../../runtime/app/children.js";
 import { DormantRuns } from "../../runtime/app/dormant-runs.js";
-import { Changes } from "../../runtime/run/changes.js";
 import { Execution } from "../../runtime/run/execution.js";
 import { JournalWriter } from "../../runtime/run/journal-writer.js";
-import { Replay } from "../../runtime/run/replay.js";
+import { Changes } from "../../runtime/run/record/changes.js";
+import { Replay } from "../../runtime/run/record/replay.js";
 import { Frame, outsideFrame } from "../../runtime/scope/place.js";
 import { type Conditions, sound } from "./process.js";
 
@@ -105,8 +105,8 @@ export const faults: readonly Fault[] = [
         "finished",
         (finished) =>
           function (this: Running, ...args) {
-            if (this.phase !== "failing") return finished.apply(this, args);
-            this.inFlight.delete((args[0] as Asked).key);
+            if (this.lifetime.phase !== "failing") return finished.apply(this, args);
+            this.calls.inFlight.delete((args[0] as Asked).key);
             this.wake();
           },
       ),
@@ -120,8 +120,8 @@ export const faults: readonly Fault[] = [
         (finished) =>
           function (this: Running, call, outcome, details) {
             if ((outcome as { state: string }).state !== "failed") return finished.call(this, call, outcome, details);
-            this.inFlight.delete((call as Asked).key);
-            this.ready.push({ call, outcome });
+            this.calls.inFlight.delete((call as Asked).key);
+            this.calls.ready.push({ call, outcome });
             this.wake();
           },
       ),
@@ -180,9 +180,8 @@ interface Asked {
 }
 
 interface Running {
-  phase: string;
-  inFlight: Map<string, unknown>;
-  ready: unknown[];
+  lifetime: { phase: string };
+  calls: { inFlight: Map<string, unknown>; ready: unknown[] };
   wake(): void;
 }
 

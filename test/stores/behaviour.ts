@@ -207,9 +207,15 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       const refused = [[entry(1)], [entry(3)], [entry(2), entry(4)], [entry(2), entry(2)]];
       for (const entries of refused) {
         await expect(store.append("r", fence, entries, { status: "failed" })).rejects.toBeInstanceOf(StoreError);
+        const alone = await store.append("r", fence, entries).catch((error) => error);
+        expect(alone).toBeInstanceOf(StoreError);
+        expect(alone).not.toBeInstanceOf(StaleOwnerError);
       }
       await expect(store.append("r", fence, [entry(2)])).resolves.toBeUndefined();
-      expect(await seqs("r")).toEqual([1, 2]);
+      const tick = [[entry(3)], [entry(4)], [entry(4)], [entry(7)], [entry(5), entry(6)], [entry(7)], [entry(9)]];
+      const outcomes = await Promise.allSettled(tick.map((entries) => store.append("r", fence, entries)));
+      expect(outcomes.map(({ status }) => status[0]).join("")).toBe("ffrrffr");
+      expect(await seqs("r")).toEqual([1, 2, 3, 4, 5, 6, 7]);
       expect((await read("r")).status).toBe("running");
     });
 
@@ -289,6 +295,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         store.append("none", 1, [entry(1)]),
       ]);
       expect(results.map((each) => each.status[0]).join("")).toBe("frrrrffr");
+      await expect(store.append("r", stale, [entry(2)])).rejects.toBeInstanceOf(StaleOwnerError);
+      await expect(store.append("none", 1, [entry(1)])).rejects.toBeInstanceOf(StaleOwnerError);
       for (const index of [1, 2, 3, 4, 7]) {
         expect((results[index] as PromiseRejectedResult).reason).toBeInstanceOf(StaleOwnerError);
       }

@@ -4,7 +4,7 @@ import { type Duration, milliseconds } from "../../calls/duration.js";
 import { InvalidArgumentError } from "../../errors.js";
 import { type Codec, codec as makeCodec } from "../../journal/codec.js";
 import { encoded } from "../../journal/encoded.js";
-import { encodeError } from "../../run/outcome.js";
+import { encodeError } from "../../run/live/outcome.js";
 import { handedOut } from "../handed-out.js";
 import { defaultService, type Functions, type Task, type Told } from "./wire.js";
 

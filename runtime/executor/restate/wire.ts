@@ -1,5 +1,5 @@
 /** What the two sides tell each other: the driver of a run, and the service that runs bodies. */
-import type { StepContext } from "../../run/running-step.js";
+import type { StepContext } from "../../run/live/running-step.js";
 
 /** The functions that bodies are made of, by the names that both sides know them by. */
 export type Functions = Readonly<Record<string, (...args: never[]) => unknown>>;

@@ -1,15 +1,15 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
 import { types } from "node:util";
-import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../errors.js";
-import type { Executor, StepCall } from "../executor/executor.js";
-import { isA } from "../journal/careful.js";
-import { encoded } from "../journal/encoded.js";
-import { baseAnchor } from "../scope/module-table.js";
-import { outsideRuns } from "../scope/outside.js";
-import { inMark, type Site, StepBody } from "../scope/place.js";
-import type { StepTrace } from "../telemetry/telemetry.js";
-import { type Call, placeOf } from "./call.js";
-import type { Execution } from "./execution.js";
+import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../../errors.js";
+import type { Executor, StepCall } from "../../executor/executor.js";
+import { isA } from "../../journal/careful.js";
+import { encoded } from "../../journal/encoded.js";
+import { baseAnchor } from "../../scope/module-table.js";
+import { outsideRuns } from "../../scope/outside.js";
+import { inMark, type Site, StepBody } from "../../scope/place.js";
+import type { StepTrace } from "../../telemetry/telemetry.js";
+import { type Call, placeOf } from "../call.js";
+import type { Execution } from "../execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
 import { RunningStep, type StepContext } from "./running-step.js";
 
@@ -100,7 +100,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     if (outcome.state === "failed" && mayRetry(request, number, error)) {
       extent.over = true;
       // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
-      if (execution.abort.signal.aborted) return execution.abandoned(call);
+      if (execution.lifetime.abort.signal.aborted) return execution.abandoned(call);
       let pause: number;
       try {
         pause = outsideRuns(() => request.retry!.delay(number));
@@ -172,7 +172,7 @@ function stepCall(execution: Execution, call: Call, { fn, args }: Live, context:
 
 /** Waits for `ms` before `next`, unless the run comes to its end before. */
 function pauseBefore(execution: Execution, call: Call, ms: number, next: () => void): void {
-  const { signal } = execution.abort;
+  const { signal } = execution.lifetime.abort;
   const giveUp = (): void => {
     stop();
     execution.abandoned(call);

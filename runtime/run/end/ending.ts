@@ -1,9 +1,9 @@
 /** How a run ends, here and in the store. */
-import type { ErrorPlace } from "../errors.js";
-import type { Codec } from "../journal/codec.js";
-import { encoded } from "../journal/encoded.js";
-import type { ParentCall, RunChange } from "../stores/store.js";
-import { encodeError } from "./outcome.js";
+import type { ErrorPlace } from "../../errors.js";
+import type { Codec } from "../../journal/codec.js";
+import { encoded } from "../../journal/encoded.js";
+import type { ParentCall, RunChange } from "../../stores/store.js";
+import { encodeError } from "../live/outcome.js";
 import { isOurs } from "./refusals.js";
 
 /** How a run ended in this process. */

@@ -1,6 +1,6 @@
 /** The code that takes part in a run in this process: its modules, the workflow's own function, where places stand. */
-import type { Entry } from "../journal/entry.js";
-import type { ModuleTable, Place } from "../scope/module-table.js";
+import type { Entry } from "../../journal/entry.js";
+import type { ModuleTable, Place } from "../../scope/module-table.js";
 import { rootOf, whereabouts } from "./build.js";
 import type { RunRecordView } from "./record.js";
 import { sitesOf } from "./shifts.js";

@@ -6,9 +6,9 @@
  * (`Entry.late`). Any other run is where no code has been before: `true`, which is an outcome like others, with its turn in the
  * order of delivery. Who asks later gets what is known at once, on all passes alike.
  */
-import type { SiteRecord } from "../journal/entry.js";
-import type { StepExtent } from "../scope/place.js";
-import { type Call, newCall } from "./call.js";
+import type { SiteRecord } from "../../journal/entry.js";
+import type { StepExtent } from "../../scope/place.js";
+import { type Call, newCall } from "../call.js";
 import type { EditedCode } from "./edited-code.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
@@ -24,6 +24,8 @@ export interface ChangeRequest {
   within: StepExtent | null;
   /** Whether the id stands in the text of the call: then equal code asks with equal ids. */
   isLiteral: boolean;
+  /** Records that the run is where no code has been before. Must not throw. */
+  start(call: Call): void;
 }
 
 /** What is to be done about a call of `changed`. */
@@ -96,8 +98,7 @@ export class Changes {
 }
 
 /** The call that stands for all calls of its id. */
-function callOf({ id, key, site, within }: ChangeRequest, recorded: RecordedCall | undefined): Call {
-  const name = id;
+function callOf({ key, site, start }: ChangeRequest, recorded: RecordedCall | undefined): Call {
   return newCall(
     {
       kind: "changed",
@@ -107,10 +108,7 @@ function callOf({ id, key, site, within }: ChangeRequest, recorded: RecordedCall
       site,
       within: null,
       entry: undefined,
-      start(execution, call) {
-        const value = execution.codec.encode(true);
-        execution.finished(call, { state: "done", value }, { name, within: within?.key });
-      },
+      start,
     },
     recorded,
   );

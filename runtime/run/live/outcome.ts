@@ -1,6 +1,6 @@
 /** Outcomes of bodies as they are kept: encoded at once, so that later changes to the value change nothing. */
-import { clipped, fieldOf, isA, kindOf, wordsOf } from "../journal/careful.js";
-import type { Codec } from "../journal/codec.js";
+import { clipped, fieldOf, isA, kindOf, wordsOf } from "../../journal/careful.js";
+import type { Codec } from "../../journal/codec.js";
 
 export interface Outcome {
   state: "done" | "failed";

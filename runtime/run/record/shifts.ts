@@ -5,10 +5,10 @@
  *
  * For this a run's journal keeps the sites of each build that recorded it: where each stood, and the text of its call.
  */
-import type { SiteRecord } from "../journal/entry.js";
-import { textOf } from "../scope/chain.js";
-import type { ModuleTable } from "../scope/module-table.js";
-import { RowKind } from "../scope/site-table.js";
+import type { SiteRecord } from "../../journal/entry.js";
+import { textOf } from "../../scope/chain.js";
+import type { ModuleTable } from "../../scope/module-table.js";
+import { RowKind } from "../../scope/site-table.js";
 import { isWithin, relative } from "./build.js";
 
 /** A site of a build: its function, below the workflow's own or else from the module down, and the text of its call. */

@@ -1,5 +1,5 @@
 /** A request to cancel a run, of a process that does not drive it: a message that no wait takes. */
-import type { Message } from "../stores/store.js";
+import type { Message } from "../../stores/store.js";
 
 /** Names and keys of waits are not empty. */
 const target = "";

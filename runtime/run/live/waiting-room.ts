@@ -1,7 +1,7 @@
 /** The open waits and timers of a run, and which messages answer which waits. */
-import type { Entry } from "../journal/entry.js";
-import type { Message } from "../stores/store.js";
-import type { Call } from "./call.js";
+import type { Entry } from "../../journal/entry.js";
+import type { Message } from "../../stores/store.js";
+import type { Call } from "../call.js";
 
 /**
  * What becomes of an answer: the encoded value that the code receives (an error, if `failed`), or what is wrong with it.

@@ -1,5 +1,5 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
-import { type Entry, isOutcome, type SiteRecord } from "../journal/entry.js";
+import { type Entry, isOutcome, type SiteRecord } from "../../journal/entry.js";
 import { Shared } from "./shared.js";
 import type { Standing } from "./shifts.js";
 

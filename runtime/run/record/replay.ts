@@ -5,8 +5,8 @@
  * a branch that asks late (it waits for something raw) must not be overtaken; `lenient` lifts that.
  */
 
-import type { Entry } from "../journal/entry.js";
-import type { Call } from "./call.js";
+import type { Entry } from "../../journal/entry.js";
+import type { Call } from "../call.js";
 import { isOn, newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
 
 export class Replay {

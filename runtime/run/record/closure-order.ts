@@ -3,8 +3,8 @@
  * the same order, which a failed step that runs again may change.
  */
 import { createHash } from "node:crypto";
-import type { Entry } from "../journal/entry.js";
-import type { Call } from "./call.js";
+import type { Entry } from "../../journal/entry.js";
+import type { Call } from "../call.js";
 import type { RunRecordView } from "./record.js";
 
 /** A digest of who entered the closure around a call, if anybody is known to have. */

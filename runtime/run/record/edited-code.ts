@@ -2,11 +2,11 @@
  * A record and the code that replays it, which may have been edited since: what the edits may have done to recorded
  * calls that nobody has asked for. None of them may be done a second time in silence.
  */
-import { isAnother, isTheSame, type SiteRecord } from "../journal/entry.js";
-import { changedTwins, isOnGoneWay, isSameTag, tagsOf, textOf } from "../scope/chain.js";
-import type { ModuleTable } from "../scope/module-table.js";
+import { isAnother, isTheSame, type SiteRecord } from "../../journal/entry.js";
+import { changedTwins, isOnGoneWay, isSameTag, tagsOf, textOf } from "../../scope/chain.js";
+import type { ModuleTable } from "../../scope/module-table.js";
+import type { Call } from "../call.js";
 import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
-import type { Call } from "./call.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
@@ -149,7 +149,9 @@ export class EditedCode {
   }
 
   private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
-    if (site === undefined || recorded.site === undefined || chain === "") return false;
+    if (site === undefined || recorded.site === undefined) return false;
+    // Keys that the same text gives, one after the other, are the user's word that these are two calls.
+    if (chain === "" && recorded.chain === "" && recorded.site.text === site.text) return false;
     if ((recorded.outcome ?? recorded.open)?.kind !== kind || recorded.args !== args) return false;
     const tags = tagsOf(chain);
     const tagsThen = tagsOf(recorded.chain);

@@ -1,14 +1,51 @@
-/** Which recorded failures an error holds: as itself, in `cause` or in `errors`. */
-import { isA } from "../journal/careful.js";
+/**
+ * The failures of a run's steps. What fails the run is to be run again by a resume: the failures that its error holds, as
+ * itself, in `cause` or in `errors`, and those that nobody has dealt with.
+ */
+import { isA } from "../../journal/careful.js";
 
-export class DeliveredFailures {
+export class Failures {
+  /** Keys of failed calls by the error that they were answered with. */
   private readonly objects = new WeakMap<object, string>();
   private readonly primitives: Array<{ value: unknown; key: string }> = [];
+  /** Keys of failed calls whose failure nobody has dealt with: it was recorded and not delivered, or is to be tried again. */
+  private readonly unseen: Set<string>;
+
+  /** @param rerun keys of failed calls that are to be run again */
+  constructor(private readonly rerun: ReadonlySet<string>) {
+    this.unseen = new Set(rerun);
+  }
+
+  /** Whether a failed call is to be run again. */
+  isRerun(key: string): boolean {
+    return this.rerun.has(key);
+  }
+
+  /** There is a failure of call `key` that is to be delivered. */
+  expect(key: string): void {
+    this.unseen.add(key);
+  }
+
+  /** What there was of failures of call `key` has been dealt with. */
+  settle(key: string): void {
+    this.unseen.delete(key);
+  }
 
   /** Notes that `error` is what the failed call `key` was answered with. */
   add(error: unknown, key: string): void {
     if (isObject(error)) this.objects.set(error, key);
     else this.primitives.push({ value: error, key });
+  }
+
+  /**
+   * Keys of the calls that a resume is to run again, when the run fails with `error`.
+   *
+   * @param refused whether it is the runtime that ended the run
+   */
+  culpritsOf(error: unknown, refused: boolean): string[] {
+    // A refusal comes from no failed call, and leaves what was to be run again as it is.
+    if (refused) return [...this.rerun].filter((key) => this.unseen.has(key));
+    return [...new Set([...this.heldBy(error), ...this.unseen])];
   }
 
   /** Keys of the failed calls whose errors `error` holds. */

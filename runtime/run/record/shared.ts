@@ -1,5 +1,5 @@
 /** One copy of what many entries of a journal say alike: the way to their call, and where it stands. */
-import type { Entry, SiteRecord } from "../journal/entry.js";
+import type { Entry, SiteRecord } from "../../journal/entry.js";
 
 /** Makes entries that were read one by one share what is equal, which is most of what they take in memory. */
 export class Shared {

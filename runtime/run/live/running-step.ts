@@ -1,8 +1,8 @@
 /** The extent of a step's body while it runs, and what the body may ask about itself. */
 import { createHash } from "node:crypto";
-import type { AttemptTrace } from "../telemetry/telemetry.js";
-import type { Call } from "./call.js";
-import type { Execution } from "./execution.js";
+import type { AttemptTrace } from "../../telemetry/telemetry.js";
+import type { Call } from "../call.js";
+import type { Execution } from "../execution.js";
 
 /** What a step's body may ask about itself. */
 export interface StepContext {
@@ -50,8 +50,8 @@ export class RunningStep {
   }
 
   private newContext(): StepContext {
-    const { id, abort } = this.execution;
-    const ownSignal = (): AbortSignal => AbortSignal.any([abort.signal, this.limit.signal]);
+    const { id, lifetime } = this.execution;
+    const ownSignal = (): AbortSignal => AbortSignal.any([lifetime.abort.signal, this.limit.signal]);
     let signal: AbortSignal | undefined;
     return {
       runId: id,

@@ -1,12 +1,13 @@
 /**
- * Calls that step bodies make. When a step is tried again its body makes them again: what is done is used again, what is
- * under way is joined, what failed starts over.
+ * The calls that the code has made: each key once. When a step is tried again its body makes its calls again: what is done
+ * is used again, what is under way is joined, what failed starts over.
  */
 import { type Entry, isOutcome } from "../journal/entry.js";
 import type { Call } from "./call.js";
-import type { Replay } from "./replay.js";
+import type { Replay } from "./record/replay.js";
 
-export class NestedCalls {
+export class AskedCalls {
+  private readonly keys = new Set<string>();
   /** Keys of the calls that a step's body has made, by the step's key. */
   private readonly inside = new Map<string, Set<string>>();
   /** Those of them that have started and have no durable outcome. */
@@ -14,8 +15,15 @@ export class NestedCalls {
 
   constructor(private readonly replay: Replay) {}
 
+  /** @returns whether no other call has the key */
+  claim(key: string): boolean {
+    if (this.keys.has(key)) return false;
+    this.keys.add(key);
+    return true;
+  }
+
   /** @returns whether the call joins one that an earlier attempt of the body has started */
-  made(call: Call): boolean {
+  joins(call: Call): boolean {
     if (call.within === null) return false;
     const outer = call.within.key;
     const keys = this.inside.get(outer);
@@ -39,10 +47,10 @@ export class NestedCalls {
   }
 
   /** A step's body begins again: frees the keys of its calls, and of those below. */
-  beginAgain(outer: string, claimed: Set<string>): void {
+  beginAgain(outer: string): void {
     for (const key of this.inside.get(outer) ?? []) {
-      claimed.delete(key);
-      this.beginAgain(key, claimed);
+      this.keys.delete(key);
+      this.beginAgain(key);
     }
     this.replay.forgetFailures(outer);
   }

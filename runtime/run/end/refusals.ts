@@ -11,11 +11,11 @@ import {
   StalledError,
   type StepmarkError,
   StoreError,
-} from "../errors.js";
-import { fieldOf, isA, wordsOf } from "../journal/careful.js";
-import { describe, type Verdict } from "../journal/judge.js";
-import { type Call, type CallRequest, placeOf } from "./call.js";
-import type { RecordedCall } from "./record.js";
+} from "../../errors.js";
+import { fieldOf, isA, wordsOf } from "../../journal/careful.js";
+import { describe, type Verdict } from "../../journal/judge.js";
+import { type Call, type CallRequest, placeOf } from "../call.js";
+import type { RecordedCall } from "../record/record.js";
 
 export function duplicateKey(runId: string, request: CallRequest): DuplicateKeyError {
   return new DuplicateKeyError(

@@ -1,9 +1,9 @@
 /** What this build of the code has of what a record names. */
 import { createHash } from "node:crypto";
-import type { SiteRecord } from "../journal/entry.js";
-import { extendChain, leadsPastAnother, whereaboutsOf } from "../scope/chain.js";
-import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
-import { RowKind } from "../scope/site-table.js";
+import type { SiteRecord } from "../../journal/entry.js";
+import { extendChain, leadsPastAnother, whereaboutsOf } from "../../scope/chain.js";
+import { baseAnchor, type ModuleTable, type Place } from "../../scope/module-table.js";
+import { RowKind } from "../../scope/site-table.js";
 
 /** Where the workflow's own function stands: its module and container, as `path#container`. */
 export function rootOf(module: ModuleTable, container: string): string {

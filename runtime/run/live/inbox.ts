@@ -1,0 +1,126 @@
+/** A run's inbox: which messages its open waits take, and what becomes of them. */
+import type { Clock } from "../../clock.js";
+import { wordsOf } from "../../journal/careful.js";
+import type { Codec } from "../../journal/codec.js";
+import type { Entry } from "../../journal/entry.js";
+import { outsideRuns } from "../../scope/outside.js";
+import type { Message, Store } from "../../stores/store.js";
+import type { Call } from "../call.js";
+import type { Lifetime } from "../end/lifetime.js";
+import { isCancelRequest } from "./cancel-request.js";
+import type { Answer, OpenWait, WaitingRoom } from "./waiting-room.js";
+
+/** How a wait ends, or goes on: an entry, and the messages that it uses up. */
+export interface Taken {
+  call: Call;
+  details: Partial<Entry> & Pick<Entry, "state">;
+  /** Encoded value that the code receives; undefined if the wait stays open. */
+  outcome: { state: "done" | "failed"; value: string } | undefined;
+  messages: readonly Message[];
+}
+
+export interface InboxOptions {
+  id: string;
+  store: Store;
+  codec: Codec;
+  clock: Clock;
+  waits: WaitingRoom;
+  lifetime: Lifetime;
+  /** Writes what becomes of a wait. */
+  take(taken: Taken): void;
+  /** Called when another process has asked for the run's cancellation. */
+  onCancelRequest?(): void;
+  /** Called after each reading. */
+  onRead(): void;
+}
+
+export class Inbox {
+  /** How many readings are under way. */
+  private readings = 0;
+
+  constructor(private readonly options: InboxOptions) {}
+
+  get isBeingRead(): boolean {
+    return this.readings > 0;
+  }
+
+  /**
+   * Takes answers out of the inbox for the waits that are open, and looks whether the run is to be cancelled.
+   *
+   * @param key of a wait whose outcome may be there without a message
+   */
+  async read(key?: string): Promise<void> {
+    const { id, store, waits, lifetime } = this.options;
+    if (!lifetime.open) return;
+    this.readings++;
+    try {
+      const outcome = key === undefined ? undefined : await waits.open.get(key)?.look?.();
+      const messages = await store.inbox(id);
+      if (messages.some(isCancelRequest)) return this.options.onCancelRequest?.();
+      // The inbox was read across a pause of this code: only now is it certain which waits are open.
+      await this.takeMessages(messages);
+      if (key !== undefined && outcome !== undefined) this.takeOutcome(key, outcome);
+    } catch (error) {
+      lifetime.breakOff(error);
+    } finally {
+      this.readings--;
+      this.options.onRead();
+    }
+  }
+
+  /** Takes messages for the waits that are open, in order of arrival. */
+  private async takeMessages(messages: readonly Message[]): Promise<void> {
+    const { waits, clock, lifetime } = this.options;
+    for (const message of messages) {
+      if (!lifetime.open) return;
+      // What fell due before the answer came was first, also if no process was there to see it.
+      waits.fireDue(Math.min(message.at, clock.now()));
+      const wait = waits.find(message);
+      if (wait === undefined) continue;
+      const answer = wait.look === undefined ? await read(message, wait) : await wait.look();
+      // Something may have happened meanwhile: the wait timed out, or another reading of the inbox was faster.
+      if (answer === undefined || !lifetime.open || waits.find(message) !== wait) continue;
+      // All that say the same are used up by one outcome.
+      const said = wait.look === undefined ? [message] : messages.filter(({ target }) => target === message.target);
+      this.take(said, message.at, wait, answer);
+    }
+  }
+
+  /** Takes an outcome for which no message was left: an attempt that is over may have used it up. */
+  private takeOutcome(key: string, outcome: Answer): void {
+    const { waits, clock, lifetime } = this.options;
+    const wait = waits.open.get(key);
+    if (lifetime.open && wait !== undefined) this.take([], clock.now(), wait, outcome);
+  }
+
+  private take(messages: readonly Message[], at: number, wait: OpenWait, answer: Answer): void {
+    const { waits, codec } = this.options;
+    const { name, call, since, details = { name } } = wait;
+    const times = { ...details, attempt: 1, startedAt: since, endedAt: at };
+    for (const message of messages) waits.use(message);
+    if (!answer.ok) {
+      const value = codec.encode(answer.issues);
+      return this.options.take({ call, details: { ...times, state: "refused", value }, outcome: undefined, messages });
+    }
+    waits.close(call.key);
+    const outcome = { state: answer.failed ? "failed" : "done", value: answer.value } as const;
+    this.options.take({ call, details: { ...times, ...outcome }, outcome, messages });
+  }
+}
+
+function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {
+  return wait.accept === undefined ? { ok: true, value } : check(value, wait);
+}
+
+/**
+ * What an open wait that checks its answers makes of one.
+ *
+ * @param given the encoded value
+ */
+export async function check(given: string, wait: OpenWait): Promise<Answer> {
+  try {
+    return await outsideRuns(() => wait.accept!(given));
+  } catch (error) {
+    return { ok: false, issues: [`The check failed: ${wordsOf(error)}`] };
+  }
+}

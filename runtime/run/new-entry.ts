@@ -1,0 +1,36 @@
+/** What is written of a call. */
+import type { Clock } from "../clock.js";
+import type { Entry } from "../journal/entry.js";
+import type { Call } from "./call.js";
+import { callerOf } from "./record/closure-order.js";
+
+/**
+ * An entry that has no number yet.
+ *
+ * @param details what it says besides; by default it is of a first attempt that took place now
+ */
+export function newEntry(
+  call: Call,
+  { state, value }: Pick<Entry, "state" | "value">,
+  details: Partial<Entry>,
+  clock: Clock,
+): Entry {
+  const { attempt = 1, endedAt = clock.now(), startedAt = endedAt } = details;
+  // The fields that most entries have come first, so that all have one shape; it costs a small step less than spreading.
+  const entry: Entry = {
+    seq: 0,
+    key: call.key,
+    kind: call.kind,
+    args: call.args === "" ? undefined : call.args,
+    site: call.site,
+    chain: call.chain === "" ? undefined : call.chain,
+    within: call.within?.key,
+    caller: callerOf(call),
+    attempt,
+    startedAt,
+    endedAt,
+    state,
+    value,
+  };
+  return Object.assign(entry, details);
+}

@@ -1,0 +1,105 @@
+/**
+ * Whether the code may have what the record holds for it, and may go on where the record does not: each call is checked as
+ * it is asked for, and what nobody has asked for is judged before a body starts. All that is found is told as the error
+ * that the run is to end with.
+ */
+import { judge } from "../../journal/judge.js";
+import type { Call } from "../call.js";
+import {
+  anotherPath,
+  enteredInAnotherOrder,
+  notAHit,
+  retiredSites,
+  sameWorkElsewhere,
+  shiftedSite,
+  uncertainSites,
+} from "../end/refusals.js";
+import { changedPlaces } from "./closure-order.js";
+import type { EditedCode } from "./edited-code.js";
+import type { RecordedCall } from "./record.js";
+import type { Replay } from "./replay.js";
+
+export interface CheckOptions {
+  /** Id of the run, for messages. */
+  id: string;
+  acceptEdits: boolean;
+  continueDivergence: boolean;
+}
+
+export class Checks {
+  /** Keys of calls that were answered although their text has changed. */
+  readonly edited: string[] = [];
+
+  constructor(
+    private readonly options: CheckOptions,
+    private readonly replay: Replay,
+    private readonly code: EditedCode,
+  ) {}
+
+  /** Why a call must not have what is recorded under its key. */
+  refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
+    const entry = recorded.outcome ?? recorded.open;
+    if (entry === undefined) return undefined;
+    const { id, acceptEdits } = this.options;
+    const verdict = judge(entry, call, this.code.rootChanged, acceptEdits);
+    if (!verdict.hit) return notAHit(id, call, verdict);
+    if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
+    if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
+    if (verdict.edited) this.edited.push(call.key);
+    return undefined;
+  }
+
+  /** When a body wants to start for the first time: why none may, because of what other builds have recorded. */
+  refusalOfAll(): Error | undefined {
+    return this.options.acceptEdits ? undefined : this.refusalOfLeft(this.code.firstLook());
+  }
+
+  /** Whether one of the calls that want to start may be recorded work that the code asks for under another key. */
+  suspects(wanted: readonly Call[]): boolean {
+    return !this.options.acceptEdits && this.code.suspicion(wanted) !== undefined;
+  }
+
+  /**
+   * Calls wait although the record is not used up: the code was edited, or asks late, or diverged.
+   *
+   * @returns why the run must not go on; whether it may go on without what is left of the record; or that the code may
+   *   still ask for it, and if it does not in time, `unexplained` says why that is an end
+   */
+  heldBack(): Error | "go on" | "may ask" {
+    const { replay, code } = this;
+    const { acceptEdits, continueDivergence } = this.options;
+    // What wants to start is taken for recorded work under another key, unless that is asked for after all.
+    if (!replay.unfinished) return "may ask";
+    const missing = replay.missing();
+    if (missing[0] !== undefined && code.changedSince(missing[0])) {
+      const old = missing.filter((call) => code.changedSince(call));
+      const refusal = acceptEdits ? undefined : this.refusalOfLeft(old);
+      if (refusal === undefined) replay.excuse(old);
+      return refusal ?? "go on";
+    }
+    if (continueDivergence) replay.lenient = true;
+    return continueDivergence ? "go on" : "may ask";
+  }
+
+  /** Why the run must not go on, if the code asks for no more of the record than it has. */
+  unexplained(wanted: readonly Call[]): Error | undefined {
+    const { id } = this.options;
+    if (!this.replay.unfinished) {
+      const suspicion = this.code.suspicion(wanted);
+      return suspicion && sameWorkElsewhere(id, suspicion.call, suspicion.recorded);
+    }
+    const [missing] = this.replay.missing();
+    const asking = wanted[0] ?? this.replay.peek();
+    return missing && asking && anotherPath(id, missing, asking);
+  }
+
+  /** Why calls that nobody has asked for must not be left behind: there is no way to them any more, or it is another's. */
+  private refusalOfLeft(calls: readonly RecordedCall[]): Error | undefined {
+    if (calls.length === 0) return undefined;
+    const { id } = this.options;
+    const retired = this.code.retired(calls);
+    if (retired.length > 0) return retiredSites(id, retired);
+    const uncertain = this.code.uncertain(calls);
+    return uncertain.length > 0 ? uncertainSites(id, uncertain) : undefined;
+  }
+}
