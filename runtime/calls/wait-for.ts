@@ -4,7 +4,7 @@ import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import type { Answer } from "../run/live/waiting-room.js";
+import type { CheckedAnswer } from "../run/live/waiting-room.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
@@ -104,9 +104,9 @@ function acceptance(
   { codec }: Execution,
   schema: StandardSchema | undefined,
   timed: boolean,
-): ((given: string) => Answer | Promise<Answer>) | undefined {
+): ((given: string) => CheckedAnswer | Promise<CheckedAnswer>) | undefined {
   if (schema === undefined && !timed) return undefined;
-  const kept = (value: unknown): Answer => ({
+  const kept = (value: unknown): CheckedAnswer => ({
     ok: true,
     value: codec.encode(timed ? { timedOut: false, value } : value),
   });
