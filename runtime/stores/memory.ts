@@ -38,9 +38,18 @@ interface Kept {
   run: RunRecord;
   /** JSON of each entry. */
   entries: string[];
-  /** How the entries came: so many of them in one append, with the message numbers it used up. */
-  appends: Array<{ entries: number; consume: readonly number[] }>;
+  /** How the entries came. */
+  appends: Append[];
   inbox: Array<Message & { used: boolean; refused?: boolean }>;
+}
+
+interface Append {
+  /** How many entries came with it. */
+  entries: number;
+  /** Numbers of the messages that it used up. */
+  consume: readonly number[];
+  /** Keys of the failed calls that a run under way had to run again from then on. */
+  culprits: readonly string[] | undefined;
 }
 
 /** Nothing here speaks through `this`, so that a test may spread the store and put a method of its own in. */
@@ -92,7 +101,7 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         runs.set(run.id, {
           run: kept,
           entries: entries.map((entry) => JSON.stringify(entry)),
-          appends: [{ entries: entries.length, consume: [] }],
+          appends: [{ entries: entries.length, consume: [], culprits: culpritsUnderWay(run) }],
           inbox: inbox.map(({ number, target, value, at }) => ({ number, target, value, at, used: false })),
         });
       }
@@ -158,12 +167,13 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       checkSequence(id, entries, kept.entries.length);
       const texts = entries.map((entry) => JSON.stringify(entry));
       kept.entries.push(...texts);
-      kept.appends.push({ entries: entries.length, consume: [...(change?.consume ?? [])] });
       for (const message of kept.inbox) {
         if (change?.refuse?.includes(message.number)) message.refused = true;
         message.used ||= message.refused || (change?.consume?.includes(message.number) ?? false);
       }
       applyChange(kept.run, change, entries.at(-1)?.endedAt);
+      const consume = [...(change?.consume ?? [])];
+      kept.appends.push({ entries: entries.length, consume, culprits: culpritsUnderWay(kept.run) });
       const { wake } = change ?? {};
       if (wake !== undefined && runs.has(wake.run)) put(wake.run, { target: wake.target, value: "", at: wake.at });
     },
@@ -227,6 +237,11 @@ function applyChange(run: RunRecord, change: RunChange | undefined, at = systemC
   if (change.release) disown(run);
 }
 
+/** Of a run that has failed nobody has asked yet that it goes on. */
+function culpritsUnderWay({ status, culprits }: WholeRun["run"]): readonly string[] | undefined {
+  return status === "failed" ? undefined : culprits;
+}
+
 function isDue({ due }: RunRecord, until: number): boolean {
   return due !== undefined && due <= until;
 }
@@ -240,13 +255,13 @@ function disown(run: RunRecord): void {
 function cut(kept: Kept, length: number): void {
   kept.entries.length = length;
   const used = new Set<number>();
-  const appends: Kept["appends"] = [];
+  const appends: Append[] = [];
   let left = length;
   for (const append of kept.appends) {
     if (append.entries > left) {
       const partly = answered(kept, append.consume, length - left);
       for (const number of partly) used.add(number);
-      if (left > 0) appends.push({ entries: left, consume: partly });
+      if (left > 0) appends.push({ entries: left, consume: partly, culprits: appends.at(-1)?.culprits });
       break;
     }
     left -= append.entries;
@@ -258,7 +273,8 @@ function cut(kept: Kept, length: number): void {
   kept.run.status = "running";
   kept.run.output = undefined;
   kept.run.error = undefined;
-  kept.run.culprits = undefined;
+  const culprits = appends.at(-1)?.culprits;
+  kept.run.culprits = culprits && [...culprits];
   kept.run.orphans = undefined;
   kept.run.edited = undefined;
   kept.run.due = undefined;

@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import { type Entry, isOutcome, type SiteRecord } from "../../journal/entry.js";
+import type { RunRecord } from "../../stores/store.js";
 import { Shared } from "./shared.js";
 import type { Standing } from "./shifts.js";
 
@@ -125,16 +126,32 @@ function findDetours(entries: readonly Entry[]): Detour[] {
   return detours;
 }
 
-/** The failures to run again: those that failed the run, and the failures that they hold. */
-export function withCauses(entries: readonly Entry[], culprits: Iterable<string>): Set<string> {
+/**
+ * Keys of the failed calls that a run which is taken up has to run again: those that failed it, and those whose failures
+ * they hold. Of a run that has been resumed since it failed: what is left of them, after a crash.
+ *
+ * @param all whether all failed calls are asked for
+ */
+export function toRunAgain(
+  { status, culprits = [] }: Pick<RunRecord, "status" | "culprits">,
+  entries: readonly Entry[],
+  all: boolean,
+): Set<string> {
+  if (culprits.length === 0 && !all) return new Set();
   const failures = new Map<string, Entry>();
-  for (const entry of entries) if (entry.state === "failed") failures.set(entry.key, entry);
+  for (const entry of entries) {
+    if (entry.state === "failed") failures.set(entry.key, entry);
+    else if (entry.state === "done") failures.delete(entry.key);
+  }
+  if (all) return new Set(failures.keys());
   const found = new Set<string>();
   const pending = [...culprits];
   for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
-    if (found.has(key)) continue;
+    const failure = failures.get(key);
+    if (failure === undefined || found.has(key)) continue;
     found.add(key);
-    for (const cause of failures.get(key)?.causes ?? []) pending.push(cause);
+    if (status !== "failed") continue;
+    for (const cause of failure.causes ?? []) pending.push(cause);
   }
   return found;
 }
