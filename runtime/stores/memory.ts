@@ -21,8 +21,8 @@ export interface MemoryStore extends Store {
   /**
    * An independent copy, as a crash would have left it: nobody owns a run. With a run's id and a number of entries,
    * that run's journal ends after so many, as if the crash had come just then: the run has not ended, even if those
-   * are all its entries, and answers used by later entries are unused again. For tests that resume from each prefix
-   * of a journal.
+   * are all its entries, answers used by later entries are unused again, and failed steps that a resume had not run
+   * again by then are still to be run again. For tests that resume from each prefix of a journal.
    *
    * @throws RunNotFoundError for an unknown id.
    */
