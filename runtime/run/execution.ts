@@ -87,6 +87,7 @@ export class Execution implements RunScope {
     this.journal = new JournalWriter({
       ...{ id, store, lastSeq, lastProcess, fence, hold },
       code: this.present,
+      accepted: this.checks,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
     });

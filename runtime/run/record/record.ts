@@ -49,6 +49,14 @@ export interface RunRecordView {
   root: string | undefined;
   /** Name of the process that wrote the last entry. */
   process: string | undefined;
+  accepted: AcceptedRecord;
+}
+
+/** What resumes of the run have accepted, of the calls that were recorded before an entry of that number. */
+export interface AcceptedRecord {
+  /** With one build. */
+  edits: { before: number; build: ReadonlyMap<string, string> } | undefined;
+  divergence: number;
 }
 
 /**
@@ -60,6 +68,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   const sites = new Map<string, readonly Standing[]>();
   let root: string | undefined;
   let process: string | undefined;
+  const accepted: AcceptedRecord = { edits: undefined, divergence: 0 };
   const shared = new Shared();
   for (const entry of entries) {
     shared.share(entry);
@@ -71,6 +80,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
       modules.set(path, text);
     }
+    if (entry.accepted !== undefined) accept(accepted, entry);
     const call = calls.get(entry.key) ?? newRecordedCall(entry);
     calls.set(entry.key, call);
     call.build = modules;
@@ -95,7 +105,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
-  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process };
+  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process, accepted };
 }
 
 /**
@@ -176,6 +186,11 @@ export function newRecordedCall(entry: Entry): RecordedCall {
     excused: false,
     asked: false,
   };
+}
+
+function accept(all: AcceptedRecord, { seq, accepted }: Entry): void {
+  if (accepted?.edits !== undefined) all.edits = { before: seq, build: new Map(accepted.edits) };
+  if (accepted?.divergence) all.divergence = seq;
 }
 
 function take(call: RecordedCall, entry: Entry): void {
