@@ -7,7 +7,8 @@ import { encodeError } from "../run/live/outcome.js";
 import type { Answer } from "../run/live/waiting-room.js";
 import type { ChildRequest, Children } from "../run/options.js";
 import { KEY_SCHEME } from "../scope/key.js";
-import type { NewRun, RunRecord, Store } from "../stores/store.js";
+import type { NewRun, ParentCall, RunRecord, Store } from "../stores/store.js";
+import { hasEnded } from "./ended.js";
 
 export interface ChildRunsOptions {
   store: Store;
@@ -48,15 +49,20 @@ export class ChildRuns implements Children {
     const { created, run } = await store.create(made);
     if (!created && !isOwn(run, request))
       throw new RunExistsError("Another run has the id of a child run", { runId: id });
-    const resumed = run.status === "failed" && (again || this.refusalOf(run) !== undefined);
-    const goesOn = run.status === "running" || run.status === "waiting" || resumed;
-    if (!goesOn) return;
+    const resumed =
+      run.status === "failed" && (this.refusalOf(run) !== undefined || (again && !(await this.isTold(parent))));
+    if (hasEnded(run.status) && !resumed) return;
     try {
       await this.options.drive(request, resumed);
     } catch (error) {
       // Whoever has it will bring it to its end, and tell.
       if (!isA(error, RunOwnedError) && !isA(error, StaleOwnerError)) throw error;
     }
+  }
+
+  /** Whether a parent that was resumed has news of its child: then that has been resumed, and has ended again since. */
+  private async isTold({ id, key }: ParentCall): Promise<boolean> {
+    return (await this.options.store.inbox(id)).some(({ target }) => target === key);
   }
 
   isBusy(id: string): boolean {

@@ -10,7 +10,7 @@ import type { Clock } from "../clock.js";
 import type { StalledError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
 import type { Codec } from "../journal/codec.js";
-import type { Entry } from "../journal/entry.js";
+import { type Entry, isOutcome } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
@@ -87,6 +87,7 @@ export class Execution implements RunScope {
     this.journal = new JournalWriter({
       ...{ id, store, lastSeq, lastProcess, fence, keeper, hold },
       code: this.present,
+      accepted: this.checks,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
     });
@@ -290,7 +291,9 @@ export class Execution implements RunScope {
       then();
       this.wake();
     };
-    this.journal.append(newEntry(call, outcome, details, this.clock), change, isDurable, this.lifetime.breakOff);
+    const redone = isOutcome(outcome.state) ? this.failures.redone(call.key) : undefined;
+    const changes = redone === undefined ? change : { ...change, ...redone };
+    this.journal.append(newEntry(call, outcome, details, this.clock), changes, isDurable, this.lifetime.breakOff);
     // Behind the commit, so that what it brings has its turn in the same round.
     this.turns.layOn();
   }
