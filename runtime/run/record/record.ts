@@ -70,8 +70,11 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
       modules.set(path, text);
     }
-    const call = calls.get(entry.key) ?? newRecordedCall(entry);
-    calls.set(entry.key, call);
+    let call = calls.get(entry.key);
+    if (call === undefined) {
+      call = newRecordedCall(entry, modules);
+      calls.set(entry.key, call);
+    }
     call.build = modules;
     take(call, entry);
   }
@@ -139,7 +142,7 @@ export function withCauses(entries: readonly Entry[], culprits: Iterable<string>
   return found;
 }
 
-export function newRecordedCall(entry: Entry): RecordedCall {
+export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): RecordedCall {
   const { key, kind, within, chain = "", args = "", seq } = entry;
   // To ask whether the code has changed is no work: a build that no longer asks has lost nothing.
   const site = kind === "changed" ? undefined : entry.site;
@@ -150,7 +153,7 @@ export function newRecordedCall(entry: Entry): RecordedCall {
     chain,
     args,
     seq,
-    build: new Map(),
+    build,
     outcome: undefined,
     again: false,
     open: undefined,

@@ -31,7 +31,7 @@ export class Replay {
   /** Adds the outcome of a call that a step's body made in this process. */
   learn(entry: Entry): void {
     const { calls } = this.record;
-    const known = calls.get(entry.key) ?? newRecordedCall(entry);
+    const known = calls.get(entry.key) ?? newRecordedCall(entry, new Map());
     const call = { ...known, outcome: entry, seq: entry.seq, asked: true };
     calls.set(entry.key, call);
     this.note(call);
