@@ -317,8 +317,7 @@ export class Execution implements RunScope {
     if (!this.open) return;
     const next = this.replay.take();
     if (next !== undefined) {
-      const { outcome } = next.recorded!;
-      this.deliver(next, { state: outcome!.state as Outcome["state"], value: outcome!.value! });
+      this.deliver(next, next.recorded!.outcome as Outcome);
       return this.callTurn();
     }
     if (this.mayStart() && this.owns()) this.start(this.calls.takeWanted());
