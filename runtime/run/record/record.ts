@@ -50,6 +50,8 @@ export interface RunRecordView {
   process: string | undefined;
 }
 
+const noModules: NonNullable<Entry["modules"]> = [];
+
 /**
  * @param rerun keys of failed calls whose failure must not be used again
  */
@@ -64,7 +66,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     shared.share(entry);
     root ??= entry.root;
     process = entry.process ?? process;
-    for (const [path, text, standing] of entry.modules ?? []) {
+    for (const [path, text, standing] of entry.modules ?? noModules) {
       if (standing !== undefined) sites.set(text, standing);
       // Another text: from here on an edited build recorded the run.
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
@@ -93,7 +95,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       call.within === undefined &&
       !rerun.has(call.key) &&
       !call.outcome?.late &&
-      !detours.some((detour) => isOn(detour, call));
+      (detours.length === 0 || !detours.some((detour) => isOn(detour, call)));
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
