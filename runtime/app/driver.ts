@@ -258,8 +258,9 @@ export class Driver {
     }
     const workflow = this.workflowOf(run);
     // Whoever had the run before the claim may have written until then.
-    const entries = [...known, ...(await store.entries(id, known.length))];
-    checkJournal(id, entries);
+    const since = await store.entries(id, known.length);
+    const entries = since.length === 0 ? known : [...known, ...since];
+    if (since.length > 0) checkJournal(id, entries);
     const rerun = toRunAgain(run, entries, options.retry === "all");
     if (run.status !== "running" || options.retry === "all") {
       // Whoever asked for a cancellation has seen that the run had failed before; and of child runs, news count from now on.

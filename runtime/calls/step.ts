@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
 import { isA, shown } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
+import type { Call } from "../run/call.js";
 import { type RetryPolicy, startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
@@ -62,28 +63,20 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
       "Register the function with it by a name; a thunk can only run in this process: give the function and its arguments.",
     );
   }
-  const captured = capturedValues(captures, execution);
-  const context = execution.answers(key) ? undefined : new AsyncResource("StepmarkStep");
-  const request = {
-    fn,
-    args,
-    context,
-    site,
-    retry: retryPolicy(options),
-    timeout: limit(options),
-    executor: options.executor,
-  };
-  return execution.ask({
-    kind: "step",
-    key,
-    args: printOf(args, captured),
-    chain,
-    site: record,
-    within,
-    entry,
-    start: (call) => startBody(execution, call, request),
-  });
+  const retry = retryPolicy(options);
+  const timeout = limit(options);
+  const print = printOf(args, capturedValues(captures, execution));
+  let start = never;
+  if (!execution.answers(key)) {
+    const context = new AsyncResource("StepmarkStep");
+    const request = { fn, args, context, site, retry, timeout, executor: options.executor };
+    start = (call) => startBody(execution, call, request);
+  }
+  return execution.ask({ kind: "step", key, args: print, chain, site: record, within, entry, start });
 }
+
+/** A call that the record answers has no body. */
+const never = (_call: Call): void => {};
 
 /** Fingerprint of what a body works on. */
 function printOf(args: unknown[], captured: unknown[]): string {

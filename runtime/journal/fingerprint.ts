@@ -28,9 +28,21 @@ const digestLength = 24;
 export function fingerprint(values: readonly unknown[]): string {
   let length = values.length;
   while (length > 0 && values[length - 1] === undefined) length--;
-  const whole = list(values.slice(0, length), { nodes: limits.nodes, chars: limits.chars }, []);
+  const whole = own(values, length, { nodes: limits.nodes, chars: limits.chars });
   if (whole.length <= readableLength) return whole;
   return `${wholeUnits(whole, prefixLength)}#${digest(whole)}`;
+}
+
+/** As `list` has them, the first values of an array of the runtime's own: no accessor is in it, and no hole. */
+function own(values: readonly unknown[], length: number, budget: Budget): string {
+  const ancestors: object[] = [];
+  let parts = "";
+  for (let i = 0; i < length; i++) {
+    if (i > 0) parts += ",";
+    if (budget.nodes <= 0 || budget.chars <= 0) return `[${parts}${beyond}${length}]`;
+    parts += canonical(values[i], budget, ancestors);
+  }
+  return `[${parts}]`;
 }
 
 /** What is left to spend. */

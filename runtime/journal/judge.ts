@@ -17,6 +17,9 @@ export type Verdict =
   /** `codeChanged`: since the recording, so that `acceptEdits` would have made it a hit. */
   | { hit: false; reason: "mismatch"; what: string; codeChanged: boolean };
 
+const hit: Verdict = { hit: true, edited: false };
+const edited: Verdict = { hit: true, edited: true };
+
 /**
  * @param rootChanged whether the workflow's own function is another one than when the run was recorded
  * @param acceptEdits whether the caller of `resume` accepts that arguments changed together with the code
@@ -52,10 +55,10 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
     };
   }
   const sameText = entry.site?.text === asking.site?.text;
-  if (!sameText) return { hit: true, edited: true };
-  if ((entry.args ?? "") === asking.args) return { hit: true, edited: false };
+  if (!sameText) return edited;
+  if ((entry.args ?? "") === asking.args) return hit;
   const codeChanged = rootChanged || entry.site?.moduleText !== asking.site?.moduleText;
-  if (codeChanged && acceptEdits) return { hit: true, edited: true };
+  if (codeChanged && acceptEdits) return edited;
   return {
     hit: false,
     reason: "mismatch",

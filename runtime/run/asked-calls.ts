@@ -17,9 +17,8 @@ export class AskedCalls {
 
   /** @returns whether no other call has the key */
   claim(key: string): boolean {
-    if (this.keys.has(key)) return false;
-    this.keys.add(key);
-    return true;
+    const { size } = this.keys;
+    return this.keys.add(key).size > size;
   }
 
   /** @returns whether the call joins one that an earlier attempt of the body has started */

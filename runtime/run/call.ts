@@ -34,16 +34,11 @@ export interface Call extends CallRequest {
 export function newCall(request: CallRequest, recorded: RecordedCall | undefined): Call {
   const { kind, key, args, chain, site, entry, within, start } = request;
   let resolve!: (value: unknown) => void;
-  let fail!: (error: unknown) => void;
+  let reject!: (error: unknown) => void;
   const promise = new Promise((res, rej) => {
     resolve = res;
-    fail = rej;
+    reject = rej;
   });
-  const reject = (error: unknown): void => {
-    // A failure that nobody awaits is the run's to report; it must not end the process.
-    promise.catch(() => {});
-    fail(error);
-  };
   // Written out, since copying costs a small step more than all else that is done here.
   return { kind, key, args, chain, site, entry, within, start, promise, resolve, reject, recorded, heir: undefined };
 }

@@ -55,6 +55,7 @@ export class Execution implements RunScope {
   readonly checks: Checks;
   stalled: StalledError | undefined;
 
+  private readonly decode: Codec["decode"];
   private readonly replay: Replay;
   private readonly present: PresentCode;
   private readonly changes: Changes;
@@ -70,6 +71,7 @@ export class Execution implements RunScope {
     this.id = id;
     this.clock = clock;
     this.codec = codec;
+    this.decode = codec.decode.bind(codec);
     this.children = children;
     this.executor = options.executor;
     this.trace = options.trace;
@@ -318,8 +320,7 @@ export class Execution implements RunScope {
     if (this.lifetime.phase === "closed") return;
     const next = this.replay.take();
     if (next !== undefined) {
-      const { outcome } = next.recorded!;
-      this.deliver(next, { state: outcome!.state as Outcome["state"], value: outcome!.value! });
+      this.deliver(next, next.recorded!.outcome as Outcome);
       return this.callTurn();
     }
     if (this.mayStart() && this.owns()) this.start(this.calls.takeWanted());
@@ -382,13 +383,15 @@ export class Execution implements RunScope {
     if (call.kind !== "changed" && !this.serves(call.within)) return;
     let value: unknown;
     try {
-      value = this.codec.decode(outcome.value);
+      value = this.decode(outcome.value);
     } catch (error) {
       return this.fatal(unreadable(this.id, call, error));
     }
     this.failures.settle(call.key);
     if (outcome.state === "done") return call.resolve(value);
     this.failures.add(value, call.key);
+    // A failure that nobody awaits is the run's to report; it must not end the process.
+    call.promise.catch(() => {});
     call.reject(value);
   }
 

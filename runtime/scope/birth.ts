@@ -27,6 +27,9 @@ export interface Via {
 
 /** The key of a place in a frame; not bounded yet. */
 export function keyOf(at: FrameView, place: Place, path: LoopPath): string {
+  // Where no lock file knows of another place.
+  if (place.under.length === 0 && place.skip === 0 && place.bornLoops === undefined)
+    return `${at.key}/${place.segment}${pathSuffix(path)}`;
   const { frame, path: born } = birthOf(at, place, path);
   let { key } = frame;
   let rest = born;

@@ -11,8 +11,14 @@ export function rootOf(module: ModuleTable, container: string): string {
 }
 
 /** Whether any module that contributed to a record has another text now, or is gone. */
-export function anyChanged(recorded: ReadonlyMap<string, string>, modules: ReadonlyMap<string, ModuleTable>): boolean {
-  for (const [path, text] of recorded) if (modules.get(path)?.text !== text) return true;
+export function anyChanged(
+  recorded: ReadonlyArray<[path: string, text: string]>,
+  modules: ReadonlyMap<string, ModuleTable>,
+): boolean {
+  for (let i = 0; i < recorded.length; i++) {
+    const each = recorded[i]!;
+    if (modules.get(each[0])?.text !== each[1]) return true;
+  }
   return false;
 }
 

@@ -21,6 +21,7 @@ export interface Suspicion {
 export class EditedCode {
   /** What was done under another build and this one has not asked for; undefined until a body wants to start. */
   private spared: RecordedCall[] | undefined;
+  private readonly texts = new Map<RecordedCall["build"], Array<[string, string]>>();
   private readonly builds = new Map<RecordedCall["build"], SitesByText>();
   private now: SitesByText | undefined;
   private loaded = 0;
@@ -40,7 +41,17 @@ export class EditedCode {
 
   /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
   changedSince({ build }: RecordedCall): boolean {
-    return this.rootChanged || anyChanged(build, this.modules);
+    return this.rootChanged || anyChanged(this.textsOf(build), this.modules);
+  }
+
+  /** The modules of a build, as an array: each hit goes through it, and a map would make objects for that. */
+  private textsOf(build: RecordedCall["build"]): ReadonlyArray<[path: string, text: string]> {
+    let texts = this.texts.get(build);
+    if (texts?.length !== build.size) {
+      texts = [...build];
+      this.texts.set(build, texts);
+    }
+    return texts;
   }
 
   /** Whether the edits may have put a call to where another one stood when its record was made. */

@@ -59,6 +59,8 @@ export interface AcceptedRecord {
   divergence: number;
 }
 
+const noModules: NonNullable<Entry["modules"]> = [];
+
 /**
  * @param rerun keys of failed calls whose failure must not be used again
  */
@@ -74,15 +76,18 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     shared.share(entry);
     root ??= entry.root;
     process = entry.process ?? process;
-    for (const [path, text, standing] of entry.modules ?? []) {
+    for (const [path, text, standing] of entry.modules ?? noModules) {
       if (standing !== undefined) sites.set(text, standing);
       // Another text: from here on an edited build recorded the run.
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
       modules.set(path, text);
     }
     if (entry.accepted !== undefined) accept(accepted, entry);
-    const call = calls.get(entry.key) ?? newRecordedCall(entry);
-    calls.set(entry.key, call);
+    let call = calls.get(entry.key);
+    if (call === undefined) {
+      call = newRecordedCall(entry, modules);
+      calls.set(entry.key, call);
+    }
     call.build = modules;
     take(call, entry);
   }
@@ -101,7 +106,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       call.within === undefined &&
       !rerun.has(call.key) &&
       !call.outcome?.late &&
-      !detours.some((detour) => isOn(detour, call));
+      (detours.length === 0 || !detours.some((detour) => isOn(detour, call)));
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
@@ -166,7 +171,7 @@ export function toRunAgain(
   return found;
 }
 
-export function newRecordedCall(entry: Entry): RecordedCall {
+export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): RecordedCall {
   const { key, kind, within, chain = "", args = "", seq } = entry;
   // To ask whether the code has changed is no work: a build that no longer asks has lost nothing.
   const site = kind === "changed" ? undefined : entry.site;
@@ -177,7 +182,7 @@ export function newRecordedCall(entry: Entry): RecordedCall {
     chain,
     args,
     seq,
-    build: new Map(),
+    build,
     outcome: undefined,
     again: false,
     open: undefined,

@@ -10,8 +10,10 @@ import type { Call } from "../call.js";
 import { isOn, newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
 
 export class Replay {
-  /** Calls that were asked for and await delivery, lowest sequence first. */
-  private readonly asked: Call[] = [];
+  /** The call that was asked for and awaits delivery with the lowest sequence. */
+  private first: Call | undefined;
+  /** The others, lowest sequence first. Mostly there is none: an array that is always filled anew is not for nothing. */
+  private readonly others: Call[] = [];
   private cursor = 0;
   /** Keys of recorded calls that a step's body made, by the step's key. */
   private readonly inside = new Map<string, Set<string>>();
@@ -31,7 +33,7 @@ export class Replay {
   /** Adds the outcome of a call that a step's body made in this process. */
   learn(entry: Entry): void {
     const { calls } = this.record;
-    const known = calls.get(entry.key) ?? newRecordedCall(entry);
+    const known = calls.get(entry.key) ?? newRecordedCall(entry, new Map());
     const call = { ...known, outcome: entry, seq: entry.seq, asked: true };
     calls.set(entry.key, call);
     this.note(call);
@@ -67,37 +69,47 @@ export class Replay {
 
   /** Puts a call with a recorded outcome in line. */
   ask(call: Call): void {
-    const seq = call.recorded!.seq;
+    const { first } = this;
+    if (first === undefined) this.first = call;
+    else if (seqOf(call) < seqOf(first)) {
+      this.first = call;
+      this.others.unshift(first);
+    } else this.putBehind(call);
+  }
+
+  private putBehind(call: Call): void {
+    const seq = seqOf(call);
     let low = 0;
-    let high = this.asked.length;
+    let high = this.others.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.asked[middle]!.recorded!.seq < seq) low = middle + 1;
+      if (seqOf(this.others[middle]!) < seq) low = middle + 1;
       else high = middle;
     }
-    if (low === this.asked.length) this.asked.push(call);
-    else this.asked.splice(low, 0, call);
+    if (low === this.others.length) this.others.push(call);
+    else this.others.splice(low, 0, call);
   }
 
   /** Takes the next call to deliver, if there is one that nothing holds back. */
   take(): Call | undefined {
-    const first = this.asked[0];
+    const { first } = this;
     if (first === undefined) return undefined;
     if (!this.lenient) {
       const missing = this.firstMissing();
-      if (missing !== undefined && missing.seq < first.recorded!.seq) return undefined;
+      if (missing !== undefined && missing.seq < seqOf(first)) return undefined;
     }
-    return this.asked.shift();
+    this.first = this.others.length === 0 ? undefined : this.others.shift();
+    return first;
   }
 
   /** The first call in line, held back or not. */
   peek(): Call | undefined {
-    return this.asked[0];
+    return this.first;
   }
 
   /** Whether something that the record requires has not been asked for or delivered yet. */
   get unfinished(): boolean {
-    return this.asked.length > 0 || (!this.lenient && this.firstMissing() !== undefined);
+    return this.first !== undefined || (!this.lenient && this.firstMissing() !== undefined);
   }
 
   /** Required calls that the code has not asked for. */
@@ -119,7 +131,7 @@ export class Replay {
    * @param counts whether a call is to be looked at
    */
   goesOn(counts: (call: RecordedCall) => boolean): boolean {
-    if (this.asked.some(({ recorded }) => counts(recorded!))) return true;
+    if (this.first !== undefined && [this.first, ...this.others].some(({ recorded }) => counts(recorded!))) return true;
     for (const call of this.record.calls.values()) if (!call.asked && this.isAhead(call) && counts(call)) return true;
     return false;
   }
@@ -177,6 +189,10 @@ export class Replay {
     while (this.cursor < timeline.length && !awaited(timeline[this.cursor]!)) this.cursor++;
     return timeline[this.cursor];
   }
+}
+
+function seqOf(call: Call): number {
+  return call.recorded!.seq;
 }
 
 function awaited({ required, asked }: RecordedCall): boolean {
