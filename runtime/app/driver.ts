@@ -113,16 +113,14 @@ export class Driver {
       isBusy: (id) => this.isBusy(id),
     });
     this.dormant = new DormantRuns({
+      store,
+      keeper: this.ownership.owner.token,
       clock,
       codec,
       wake: (id) => this.drive(id, {}),
+      isWaking: (id) => this.driven.has(id),
       stored: (id) => this.stored(id),
       current: (id) => this.source(id),
-      isTaken: async (id, fence) => {
-        const run = await store.read(id);
-        // What this app is taking up itself comes back here.
-        return !this.driven.has(id) && (run?.fence !== fence || run.status !== "waiting");
-      },
       onError: options.onError,
     });
     this.stopListening = store.onPost((id) => void this.news(id));
@@ -152,7 +150,7 @@ export class Driver {
 
   /** Where news of a run come from: this process, if it has to do with it, else the store. */
   source(id: string): RunSource & EventFeed {
-    return this.active.get(id) ?? this.dormant.get(id) ?? this.stored(id);
+    return this.active.get(id) ?? this.dormant.of(id);
   }
 
   /** @throws RunNotFoundError, StoreError */
@@ -271,6 +269,7 @@ export class Driver {
       const moot = run.status === "failed" ? (await store.inbox(id)).filter(isCancelRequest) : [];
       await store.append(id, run.fence, [], {
         status: "running",
+        due: null,
         refuse: moot.map(({ number }) => number),
         output: null,
         error: null,
@@ -313,6 +312,7 @@ export class Driver {
       acceptEdits: options.accept === "edits",
       continueDivergence: options.divergence === "continue",
       fence: run.fence,
+      keeper: options.queued ? undefined : this.ownership.owner.token,
       record,
       rerun,
       children: this.children,
@@ -358,12 +358,12 @@ export class Driver {
 
   /** The run waits, and has for long: what is needed of it later is in its journal. */
   private putAside(active: ActiveRun): void {
-    const { id, execution, fence } = active;
+    const { id, execution } = active;
     const due = execution.waits.nextDue;
     execution.lifetime.forget();
     this.active.delete(id);
-    // At once: from now on messages have to find it here.
-    this.dormant.add(id, fence, due);
+    this.ownership.forget(id);
+    this.dormant.add(due);
   }
 
   /** A queued run waits: whatever it waits for brings it back by the queue, to whatever process, and in its turn. */
@@ -409,6 +409,7 @@ export class Driver {
     this.over = true;
     this.stopListening();
     this.ownership.stop();
+    this.dormant.stop();
     // What is being taken up gives itself up as soon as it owns its run.
     await Promise.allSettled(this.driven.values());
     const left = await Promise.allSettled(

@@ -39,6 +39,13 @@ export class Ownership {
     return owner === undefined || this.isGone(id, owner, leaseUntil, this.clock.now());
   }
 
+  /** Whether an owner has running runs that this app may take: not necessarily, where it is this app. */
+  isLeft(owner: Owner, leaseUntil: number, runs: number): boolean {
+    if (owner.token !== this.owner.token) return isDead(owner, leaseUntil, this.clock.now());
+    const own = [...this.active.values()].filter(({ execution }) => execution.ownedFence !== undefined);
+    return runs > own.length;
+  }
+
   /** @throws RunOwnedError if somebody who lives has the run */
   async claim(id: string): Promise<RunRecord> {
     const lease = this.lease();
@@ -120,6 +127,11 @@ export class Ownership {
   leave(id: string, fence: number): void {
     this.left.set(id, fence);
     this.keep();
+  }
+
+  /** The app has given the run up and does not drive it any more. */
+  forget(id: string): void {
+    this.sure.delete(id);
   }
 
   /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */

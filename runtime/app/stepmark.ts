@@ -362,6 +362,7 @@ export class Stepmark<Session = unknown> {
       now: () => this.clock.now(),
       interval: milliseconds(interval, "`interval`"),
       signal: signal === undefined ? this.ending.signal : AbortSignal.any([this.ending.signal, signal]),
+      isLeft: (...of) => this.driver.ownership.isLeft(...of),
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);

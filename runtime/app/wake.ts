@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { RunOwnedError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
-import type { Message, RunRecord, Store } from "../stores/store.js";
+import type { Message, Owner, RunRecord, Store } from "../stores/store.js";
 
 export interface WakeOptions {
   store: Store;
@@ -11,6 +11,8 @@ export interface WakeOptions {
   /** Milliseconds between two looks. */
   interval: number;
   signal: AbortSignal;
+  /** Whether nobody who lives drives a run of such an owner, or it may be so: see `Store.left`. */
+  isLeft(owner: Owner, leaseUntil: number, runs: number): boolean;
   /** Whether the app knows the run's workflow, and nobody who lives has the run. */
   canTake(run: RunRecord): boolean;
   /** Takes the run up, or lets the process that has it in memory look into its inbox. */
@@ -41,9 +43,9 @@ export async function wakeRuns(options: WakeOptions): Promise<void> {
 }
 
 async function look(options: WakeOptions, known: Map<string, string>): Promise<void> {
-  const { store, now, canTake, wake, attend, signal, onError } = options;
+  const { store, now, isLeft, canTake, wake, attend, signal, onError } = options;
   await attend();
-  const left = (await store.list({ status: "running" })).filter(canTake);
+  const left = (await store.left(isLeft)).filter(canTake);
   const ready = (await store.ready(now())).filter(canTake);
   for (const run of [...left, ...ready]) {
     if (signal.aborted) return;

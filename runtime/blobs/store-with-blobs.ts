@@ -9,6 +9,7 @@ import type { Entry } from "../journal/entry.js";
 import { outsideRuns } from "../scope/outside.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -17,6 +18,7 @@ import type {
   RunChange,
   RunRecord,
   Store,
+  Timer,
   WholeRun,
 } from "../stores/store.js";
 import type { BlobOptions, BlobPlace } from "./blob-place.js";
@@ -68,8 +70,20 @@ class StoreWithBlobs implements Store {
     return changed(await this.#store.list(filter), isElsewhere, (run) => this.#whole(run));
   }
 
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    return changed(await this.#store.left(isDead), isElsewhere, (run) => this.#whole(run));
+  }
+
   async ready(until: number): Promise<RunRecord[]> {
     return changed(await this.#store.ready(until), isElsewhere, (run) => this.#whole(run));
+  }
+
+  kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+    return this.#store.kept(keeper, ids);
+  }
+
+  timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+    return this.#store.timers(keeper, limit, after);
   }
 
   async entries(id: string, after?: number, limit?: number): Promise<Entry[]> {

@@ -83,9 +83,9 @@ export class Execution implements RunScope {
     this.checks = new Checks(options, this.replay, code);
     this.changes = new Changes(this.replay, code, this.present, (within) => this.accepts(within));
     const { lastSeq, process: lastProcess } = record;
-    const { fence, hold } = options;
+    const { fence, keeper, hold } = options;
     this.journal = new JournalWriter({
-      ...{ id, store, lastSeq, lastProcess, fence, hold },
+      ...{ id, store, lastSeq, lastProcess, fence, keeper, hold },
       code: this.present,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
@@ -107,10 +107,7 @@ export class Execution implements RunScope {
       onRead: () => this.callTurn(),
     });
     this.standstill = new Standstill({ lifetime, replay, calls, waits, changes, children, clock });
-    this.turns = new Turns(
-      () => this.turn(),
-      () => replay.peek() !== undefined,
-    );
+    this.turns = new Turns(this.turn, () => replay.peek() !== undefined);
   }
 
   /** Whether the run is under way in this process. */
@@ -217,7 +214,8 @@ export class Execution implements RunScope {
   }
 
   private accepts(within: StepExtent | null): boolean {
-    return !within?.over && this.serves(within);
+    if (within === null) return this.lifetime.phase === "running";
+    return !within.over && this.serves(within);
   }
 
   /** Whether code still gets anything done and told: that of a step's body, or of the run itself. */
@@ -313,8 +311,8 @@ export class Execution implements RunScope {
     if (this.lifetime.phase !== "closed") this.turns.call();
   }
 
-  private turn(): void {
-    if (!this.open) return;
+  private readonly turn = (): void => {
+    if (this.lifetime.phase === "closed") return;
     const next = this.replay.take();
     if (next !== undefined) {
       const { outcome } = next.recorded!;
@@ -330,7 +328,7 @@ export class Execution implements RunScope {
       }
     }
     this.rest();
-  }
+  };
 
   private start(calls: readonly Call[]): void {
     const { instead } = this.options;

@@ -21,6 +21,8 @@ export interface JournalWriterOptions {
   /** The trace that the run goes on in, as the next entry is to tell. */
   trace?: string | undefined;
   fence: number;
+  /** The app that wakes the run while it waits; by default none. */
+  keeper?: string | undefined;
   /** Takes ownership again; rejects if another process has had it since `fence`. */
   reclaim(fence: number): Promise<number>;
   /** By default no other process ever takes the run. */
@@ -133,8 +135,8 @@ export class JournalWriter {
   async giveUp(due: number | undefined): Promise<void> {
     if (!this.owned) return;
     this.ownership = "giving up";
-    const { id, store } = this.options;
-    const given = store.append(id, this.fence, [], { status: "waiting", due: due ?? null, release: true });
+    const { id, store, keeper = null } = this.options;
+    const given = store.append(id, this.fence, [], { status: "waiting", due: due ?? null, keeper, release: true });
     this.givingUp = given.catch(() => {});
     await given;
     if (this.ownership === "giving up") this.ownership = "given up";

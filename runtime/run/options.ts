@@ -27,6 +27,8 @@ export interface ExecutionOptions {
   /** Go on although unchanged code took another path. */
   continueDivergence: boolean;
   fence: number;
+  /** The app that wakes the run while it waits, as its owner's `token`; by default none does by itself. */
+  keeper?: string | undefined;
   record: RunRecordView;
   /** Keys of failed calls that are to be run again. */
   rerun: ReadonlySet<string>;

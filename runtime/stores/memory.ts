@@ -5,6 +5,7 @@ import type { Entry } from "../journal/entry.js";
 import { checkSequence } from "./sequence.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -14,6 +15,7 @@ import type {
   RunRecord,
   Store,
   StoredStatus,
+  Timer,
   WholeRun,
 } from "./store.js";
 
@@ -36,6 +38,8 @@ export function memoryStore(): MemoryStore {
 
 interface Kept {
   run: RunRecord;
+  /** The app that wakes it. */
+  keeper?: string | undefined;
   /** JSON of each entry. */
   entries: string[];
   /** How the entries came: so many of them in one append, with the message numbers it used up. */
@@ -114,10 +118,41 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return found.slice(skip, limit && skip + limit).map((run) => structuredClone(run));
     },
 
+    async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+      const running = [...runs.values()].map(({ run }) => run).filter(({ status }) => status === "running");
+      const dead = new Map<string | undefined, boolean>([[undefined, true]]);
+      for (const { owner } of running) {
+        if (owner === undefined || dead.has(owner.token)) continue;
+        const own = running.filter((run) => run.owner?.token === owner.token);
+        const until = Math.min(...own.map(({ leaseUntil }) => leaseUntil!));
+        dead.set(owner.token, isDead(structuredClone(owner), until, own.length));
+      }
+      return running
+        .filter(({ owner }) => dead.get(owner?.token))
+        .sort((a, b) => a.createdAt - b.createdAt)
+        .map((run) => structuredClone(run));
+    },
+
     async ready(until: number): Promise<RunRecord[]> {
       return [...runs.values()]
         .filter(({ run, inbox }) => run.status === "waiting" && (isDue(run, until) || inbox.some(({ used }) => !used)))
         .map(({ run }) => structuredClone(run));
+    },
+
+    async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+      return ids.filter((id) => isAtRest(runs.get(id), keeper)).map((id) => keptRun(id, runs.get(id)!.run.due));
+    },
+
+    async timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+      const order = [...runs.keys()];
+      const timers = [...runs.values()]
+        .filter((kept) => isAtRest(kept, keeper) && kept.run.due !== undefined)
+        .map(({ run: { id, due } }) => ({ id, due: due! }));
+      const compare = (a: Timer, b: Timer): number => a.due - b.due || order.indexOf(a.id) - order.indexOf(b.id);
+      return timers
+        .filter((timer) => after === undefined || compare(timer, after) > 0)
+        .sort(compare)
+        .slice(0, limit);
     },
 
     async entries(id: string, after = 0, limit = Number.POSITIVE_INFINITY): Promise<Entry[]> {
@@ -164,6 +199,7 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         message.used ||= message.refused || (change?.consume?.includes(message.number) ?? false);
       }
       applyChange(kept.run, change, entries.at(-1)?.endedAt);
+      if (change?.keeper !== undefined) kept.keeper = change.keeper ?? undefined;
       const { wake } = change ?? {};
       if (wake !== undefined && runs.has(wake.run)) put(wake.run, { target: wake.target, value: "", at: wake.at });
     },
@@ -225,6 +261,14 @@ function applyChange(run: RunRecord, change: RunChange | undefined, at = systemC
   if (change.edited !== undefined) run.edited = change.edited ? [...change.edited] : undefined;
   if (change.due !== undefined) run.due = change.due ?? undefined;
   if (change.release) disown(run);
+}
+
+function isAtRest(kept: Kept | undefined, keeper: string): boolean {
+  return kept?.keeper === keeper && kept.run.status === "waiting" && kept.run.owner === undefined;
+}
+
+function keptRun(id: string, due: number | undefined): KeptRun {
+  return due === undefined ? { id } : { id, due };
 }
 
 function isDue({ due }: RunRecord, until: number): boolean {

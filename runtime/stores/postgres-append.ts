@@ -87,7 +87,7 @@ function follows({ id, fence, first, texts, change }: Append, last: Append): boo
 }
 
 function changeText(id: string, change: RunChange, at: number): string {
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
+  const { status, output, error, culprits, orphans, edited, due, keeper, wake, consume, refuse, release } = change;
   const list = (value: string[] | null | undefined) => replaced(value, JSON.stringify);
   return JSON.stringify({
     status,
@@ -99,6 +99,7 @@ function changeText(id: string, change: RunChange, at: number): string {
     orphans: list(orphans),
     edited: list(edited),
     due: replaced(due, String),
+    keeper,
     consume,
     refuse,
     release: release || undefined,

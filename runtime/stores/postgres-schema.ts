@@ -6,7 +6,7 @@ import { restoredColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** A schema's name, and what goes by it. */
 export interface Schema {
@@ -33,6 +33,38 @@ export function schemaOf(name: string): Schema {
 
 /** Control characters, NUL among them, and halves of surrogate pairs. */
 const unnameable = /[\p{Cc}\p{Cs}]/u;
+
+/**
+ * What changes a run's record.
+ *
+ * @param more assigns columns that came later
+ */
+const changeFunction = (s: string, more = ""): string => `
+  CREATE OR REPLACE FUNCTION ${s}.change(this bigint, change jsonb) RETURNS void LANGUAGE plpgsql AS ${quotedText(`
+    BEGIN
+      UPDATE ${s}.runs SET
+        status = coalesce(change ->> 'status', status),
+        updated_at = (change ->> 'at')::double precision,
+        output = CASE WHEN change ? 'output' THEN change ->> 'output' ELSE output END,
+        error = CASE WHEN change ? 'error' THEN change ->> 'error' ELSE error END,
+        culprits = CASE WHEN change ? 'culprits' THEN change ->> 'culprits' ELSE culprits END,
+        orphans = CASE WHEN change ? 'orphans' THEN change ->> 'orphans' ELSE orphans END,
+        edited = CASE WHEN change ? 'edited' THEN change ->> 'edited' ELSE edited END,
+        due = CASE WHEN change ? 'due' THEN (change ->> 'due')::double precision ELSE due END,
+        ${more}
+        owner = CASE WHEN change ? 'release' THEN NULL ELSE owner END,
+        lease_until = CASE WHEN change ? 'release' THEN NULL ELSE lease_until END
+      WHERE number = this;
+      IF change ? 'consume' THEN
+        UPDATE ${s}.inbox SET used = 1
+          WHERE run = this AND number IN (SELECT jsonb_array_elements_text(change -> 'consume')::integer);
+      END IF;
+      IF change ? 'refuse' THEN
+        UPDATE ${s}.inbox SET used = 2
+          WHERE run = this AND number IN (SELECT jsonb_array_elements_text(change -> 'refuse')::integer);
+      END IF;
+    END`)};
+`;
 
 // Times are in milliseconds since the epoch, and any number that a clock gives. `id` is unique by a hash index, which, unlike a
 // tree, takes texts of any length. Entries, inputs, outputs, errors and answers end in a seal; the view shows what is in an
@@ -176,29 +208,7 @@ const version1 = ({ quoted: s, channel }: Schema): string => `
       RETURN verdicts;
     END`)};
 
-  CREATE FUNCTION ${s}.change(this bigint, change jsonb) RETURNS void LANGUAGE plpgsql AS ${quotedText(`
-    BEGIN
-      UPDATE ${s}.runs SET
-        status = coalesce(change ->> 'status', status),
-        updated_at = (change ->> 'at')::double precision,
-        output = CASE WHEN change ? 'output' THEN change ->> 'output' ELSE output END,
-        error = CASE WHEN change ? 'error' THEN change ->> 'error' ELSE error END,
-        culprits = CASE WHEN change ? 'culprits' THEN change ->> 'culprits' ELSE culprits END,
-        orphans = CASE WHEN change ? 'orphans' THEN change ->> 'orphans' ELSE orphans END,
-        edited = CASE WHEN change ? 'edited' THEN change ->> 'edited' ELSE edited END,
-        due = CASE WHEN change ? 'due' THEN (change ->> 'due')::double precision ELSE due END,
-        owner = CASE WHEN change ? 'release' THEN NULL ELSE owner END,
-        lease_until = CASE WHEN change ? 'release' THEN NULL ELSE lease_until END
-      WHERE number = this;
-      IF change ? 'consume' THEN
-        UPDATE ${s}.inbox SET used = 1
-          WHERE run = this AND number IN (SELECT jsonb_array_elements_text(change -> 'consume')::integer);
-      END IF;
-      IF change ? 'refuse' THEN
-        UPDATE ${s}.inbox SET used = 2
-          WHERE run = this AND number IN (SELECT jsonb_array_elements_text(change -> 'refuse')::integer);
-      END IF;
-    END`)};
+  ${changeFunction(s)}
 
   INSERT INTO ${s}.stepmark_version VALUES (1);
 `;
@@ -236,8 +246,17 @@ const version3 = ({ quoted: s }: Schema): string => `
     END`)};
 `;
 
+/** Which app wakes a run that waits. */
+const version4 = ({ quoted: s }: Schema): string => `
+  ALTER TABLE ${s}.runs ADD COLUMN keeper text COLLATE "C";
+  DROP INDEX ${s}.runs_by_due;
+  CREATE INDEX runs_by_due ON ${s}.runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
+  CREATE INDEX runs_by_keeper ON ${s}.runs (keeper, due, number) WHERE status = 'waiting' AND due IS NOT NULL;
+  ${changeFunction(s, "keeper = CASE WHEN change ? 'keeper' THEN change ->> 'keeper' ELSE keeper END,")}
+`;
+
 /** What leads from each version to the next, from none at all on. */
-const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3];
+const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3, version4];
 
 /** See `postgresMigrations`. */
 export function migrationsFrom(version: number, schema: Schema): string {
@@ -368,6 +387,7 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
   const lease = (byDatabase: string, until: string): string =>
     `lease_by_database = ${byDatabase}::boolean,
      lease_until = ${until}::double precision + CASE WHEN ${byDatabase}::boolean THEN ${timeOf("clock")} ELSE 0 END`;
+  const atRest = "status = 'waiting' AND owner IS NULL AND keeper = $1";
   return {
     create: `
       WITH made AS (
@@ -397,9 +417,15 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
         AND updated_at < $5::double precision
       ORDER BY created_at, number LIMIT $3::bigint OFFSET $4::bigint`,
+    owners: `
+      SELECT owner, lease_by_database, min(lease_until) AS lease_until, count(*) AS runs, ${timeOf("statement")} AS now
+      FROM ${s}.runs WHERE status = 'running' GROUP BY owner, lease_by_database`,
+    runningOf: `
+      SELECT ${run} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
+      ORDER BY created_at, number`,
     ready: `
       SELECT ${run} FROM ${s}.runs WHERE status = 'waiting' AND number IN
-        (SELECT number FROM ${s}.runs WHERE due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
+        (SELECT number FROM ${s}.runs WHERE status = 'waiting' AND due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
       ORDER BY number`,
     entries: `
       SELECT seq, entry FROM ${s}.entries
@@ -426,6 +452,12 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox
       WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND used = 0 ORDER BY number`,
+    kept: `SELECT id, due FROM ${s}.runs WHERE id = ANY ($2::text[]) AND ${atRest}`,
+    timers: `
+      SELECT id, due FROM ${s}.runs
+      WHERE ${atRest} AND due IS NOT NULL
+        AND (due, number) > ($2::double precision, coalesce((SELECT number FROM ${s}.runs WHERE id = $3), 0))
+      ORDER BY due, number LIMIT $4::bigint`,
     messaged: `
       SELECT id FROM ${s}.runs
       WHERE id = ANY ($1::text[]) AND EXISTS (SELECT FROM ${s}.inbox WHERE run = runs.number AND used = 0)`,

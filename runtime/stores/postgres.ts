@@ -28,7 +28,9 @@ import {
 import {
   type Cell,
   entryOf,
+  keptRunOf,
   messageOf,
+  ownerOf,
   type Row,
   restoredCells,
   runOf,
@@ -39,6 +41,7 @@ import {
 import { checkSequence } from "./sequence.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -47,6 +50,7 @@ import type {
   RunChange,
   RunRecord,
   Store,
+  Timer,
   WholeRun,
 } from "./store.js";
 
@@ -167,8 +171,31 @@ class Postgres implements Store {
     return rows.map(recordOf);
   }
 
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    const owners = await this.#ask(undefined, this.#statements.owners, []);
+    const dead = owners
+      .filter(
+        (row) =>
+          row.owner !== null && isDead(ownerOf(row.owner!), Number(ofThisMachine(row).lease_until), Number(row.runs)),
+      )
+      .map(({ owner }) => owner);
+    const areOwnerless = owners.some(({ owner }) => owner === null);
+    if (dead.length === 0 && !areOwnerless) return [];
+    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map(recordOf);
+  }
+
   async ready(until: number): Promise<RunRecord[]> {
     return (await this.#ask(undefined, this.#statements.ready, [until])).map(recordOf);
+  }
+
+  async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+    return (await this.#ask(undefined, this.#statements.kept, [keeper, ids])).map(keptRunOf);
+  }
+
+  async timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+    const { id, due } = after ?? { id: "", due: Number.NEGATIVE_INFINITY };
+    const rows = await this.#ask(undefined, this.#statements.timers, [keeper, due, id, limit]);
+    return rows.map((row) => keptRunOf(row) as Timer);
   }
 
   async entries(id: string, after = 0, limit?: number): Promise<Entry[]> {
@@ -439,10 +466,13 @@ function leaseCells({ now, until }: Lease): [byDatabase: boolean, until: number]
 }
 
 function recordOf(row: Row): RunRecord {
-  if (!isTrue(row.lease_by_database) || row.lease_until === null) return runOf(row);
-  // As this machine's clock will show it.
-  const leaseUntil = Number(row.lease_until) - Number(row.now) + systemClock.now();
-  return runOf({ ...row, lease_until: leaseUntil });
+  return runOf(ofThisMachine(row));
+}
+
+/** A row whose lease ends when this machine's clock will show it. */
+function ofThisMachine(row: Row): Row {
+  if (!isTrue(row.lease_by_database) || row.lease_until === null) return row;
+  return { ...row, lease_until: Number(row.lease_until) - Number(row.now) + systemClock.now() };
 }
 
 function isTrue(cell: Cell | undefined): boolean {

@@ -5,7 +5,7 @@
 import { DamagedJournalError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { seal, unseal } from "./seal.js";
-import type { Message, NewRun, Owner, ParentCall, RunRecord, StoredStatus, WholeRun } from "./store.js";
+import type { KeptRun, Message, NewRun, Owner, ParentCall, RunRecord, StoredStatus, WholeRun } from "./store.js";
 
 /** A column's value. */
 export type Cell = string | number | null;
@@ -90,13 +90,21 @@ export function runOf(row: Row): RunRecord {
     edited: optional("edited", (text) => JSON.parse(text) as string[]),
     scheme,
     fence: Number(row.fence),
-    owner: optional("owner", (text) => JSON.parse(text) as Owner),
+    owner: optional("owner", ownerOf),
     due: optional("due", Number),
     parent: optional("parent", (text) => JSON.parse(text) as ParentCall),
     leaseUntil: optional("lease_until", Number),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
   };
+}
+
+export function ownerOf(owner: Cell): Owner {
+  return JSON.parse(String(owner)) as Owner;
+}
+
+export function keptRunOf({ id, due }: Row): KeptRun {
+  return due === null ? { id: id as string } : { id: id as string, due: Number(due) };
 }
 
 function inputPlace({ id, workflow, inputPrint, scheme }: Omit<NewRun, "input">): Array<string | number> {

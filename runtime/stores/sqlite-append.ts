@@ -36,7 +36,7 @@ export function append(statements: Open["statements"], pending: Pending): Stepma
   if (change === undefined) {
     return entries.length > 0 || statements.holds.get(id, fence) ? undefined : new StaleOwnerError(id);
   }
-  const { status, output, error, culprits, orphans, edited, due, wake, consume, refuse, release } = change;
+  const { status, output, error, culprits, orphans, edited, due, keeper, wake, consume, refuse, release } = change;
   const changed = statements.change.run(
     status ?? null,
     at ?? systemClock.now(),
@@ -46,6 +46,7 @@ export function append(statements: Open["statements"], pending: Pending): Stepma
     ...replaced(orphans && JSON.stringify(orphans)),
     ...replaced(edited && JSON.stringify(edited)),
     ...replaced(due),
+    ...replaced(keeper),
     id,
     fence,
   );

@@ -5,7 +5,20 @@ import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
 /** Kept in the file as `user_version`; goes up with each change to the tables. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
+
+/** Files from this version on are brought up to date. */
+const oldestVersion = 2;
+
+const indexes = `
+  CREATE INDEX runs_by_due ON runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
+  CREATE INDEX runs_by_keeper ON runs (keeper, due) WHERE status = 'waiting' AND due IS NOT NULL;
+  CREATE INDEX runs_by_owner ON runs (owner, lease_until) WHERE status = 'running';`;
+
+/** What leads from a version to the next, by the older one's number. */
+const migrations: Readonly<Record<number, string>> = {
+  2: `ALTER TABLE runs ADD COLUMN keeper TEXT; DROP INDEX runs_by_due; ${indexes}`,
+};
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
 // append to write, not a table and an index, and a run's entries lie together. The view shows what that hides, for people
@@ -27,6 +40,7 @@ const schema = `
     orphans TEXT,
     edited TEXT,
     due INTEGER,
+    keeper TEXT,
     parent TEXT,
     input_print TEXT NOT NULL,
     error TEXT,
@@ -34,7 +48,7 @@ const schema = `
     input TEXT NOT NULL
   );
   CREATE INDEX runs_by_status ON runs (status, created_at);
-  CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
+  ${indexes}
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
     entry TEXT NOT NULL
@@ -77,7 +91,7 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
       "Install that version, or give this one another file.",
     );
   }
-  if (version !== 0 && version < schemaVersion) {
+  if (version !== 0 && version < oldestVersion) {
     throw new StoreError(
       `The database ${path} was written by an older version of stepmark (its tables have version ${version}, this one knows ${schemaVersion})`,
       {},
@@ -86,6 +100,7 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
   }
   connection.exec("PRAGMA foreign_keys = ON");
   if (version === 0) transaction(connection, () => createTables(connection, path));
+  else if (version < schemaVersion) transaction(connection, () => migrate(connection));
   enterWal(connection, settings.busyTimeout);
   connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
 }
@@ -117,6 +132,12 @@ function createTables(connection: Connection, path: string): void {
   connection.exec(schema);
 }
 
+function migrate(connection: Connection): void {
+  // Another process may have been first, before this transaction began.
+  for (let version = versionOf(connection); version < schemaVersion; version++) connection.exec(migrations[version]!);
+  connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+}
+
 function versionOf(connection: Connection): number {
   return (connection.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 }
@@ -140,6 +161,8 @@ export function transaction<T>(connection: Connection, work: () => T): T {
 
 const ofRun = "place BETWEEN (number << 32) AND (number << 32) + 0xFFFFFFFF";
 const current = "id = ? AND fence = ? AND owner IS NOT NULL";
+
+const atRest = "status = 'waiting' AND owner IS NULL AND keeper = ?";
 
 /** Each statement, prepared once. */
 export function prepareStatements(connection: Connection) {
@@ -174,7 +197,8 @@ export function prepareStatements(connection: Connection) {
          culprits = CASE ? WHEN 1 THEN ? ELSE culprits END,
          orphans = CASE ? WHEN 1 THEN ? ELSE orphans END,
          edited = CASE ? WHEN 1 THEN ? ELSE edited END,
-         due = CASE ? WHEN 1 THEN ? ELSE due END
+         due = CASE ? WHEN 1 THEN ? ELSE due END,
+         keeper = CASE ? WHEN 1 THEN ? ELSE keeper END
        WHERE ${current}`,
     ),
     release: connection.prepare("UPDATE runs SET owner = NULL, lease_until = NULL WHERE id = ?"),
@@ -188,9 +212,28 @@ export function prepareStatements(connection: Connection) {
       `INSERT INTO inbox (run, number, target, value, at)
        SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ? FROM inbox WHERE run = ? RETURNING number`,
     ),
+    // Without being told so, SQLite would go through all that have the status.
+    owners: connection.prepare(
+      `SELECT owner, min(lease_until) AS lease_until, count(*) AS runs FROM runs INDEXED BY runs_by_owner
+       WHERE status = 'running' GROUP BY owner`,
+    ),
+    runningOf: connection.prepare(
+      "SELECT * FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number",
+    ),
     ready: connection.prepare(
-      `SELECT * FROM runs WHERE status = 'waiting' AND number IN
-         (SELECT number FROM runs WHERE due <= ? UNION SELECT run FROM inbox WHERE used = 0) ORDER BY number`,
+      `SELECT * FROM runs WHERE +status = 'waiting' AND number IN
+         (SELECT number FROM runs INDEXED BY runs_by_due WHERE status = 'waiting' AND due <= ?
+          UNION SELECT run FROM inbox WHERE used = 0)
+       ORDER BY number`,
+    ),
+    // By the id first, for the same reason.
+    kept: connection.prepare(
+      `SELECT runs.id, due FROM json_each(?) AS asked CROSS JOIN runs ON runs.id = asked.value WHERE ${atRest}`,
+    ),
+    timers: connection.prepare(
+      `SELECT id, due FROM runs INDEXED BY runs_by_keeper
+       WHERE ${atRest} AND due IS NOT NULL AND (due, number) > (?, coalesce((SELECT number FROM runs WHERE id = ?), 0))
+       ORDER BY due, number LIMIT ?`,
     ),
     refuse: connection.prepare(
       "UPDATE inbox SET used = 2 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",

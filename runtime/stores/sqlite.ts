@@ -4,7 +4,18 @@ import timers from "node:timers";
 import { type ErrorPlace, RunNotFoundError, StepmarkError, StoreError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import type { OpenedFile } from "./opened-file.js";
-import { entryOf, messageOf, type Row, restoredCells, runOf, sealedAnswer, sealedEntry, sealedInput } from "./rows.js";
+import {
+  entryOf,
+  keptRunOf,
+  messageOf,
+  ownerOf,
+  type Row,
+  restoredCells,
+  runOf,
+  sealedAnswer,
+  sealedEntry,
+  sealedInput,
+} from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
 import { checkFiles, inMemory, isOurs, Misplaced, type Open, open, type SqliteOptions } from "./sqlite-database.js";
@@ -13,6 +24,7 @@ import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { transaction } from "./sqlite-schema.js";
 import type {
   Claim,
+  KeptRun,
   Lease,
   ListFilter,
   Message,
@@ -21,6 +33,7 @@ import type {
   RunChange,
   RunRecord,
   Store,
+  Timer,
   WholeRun,
 } from "./store.js";
 
@@ -99,9 +112,33 @@ class Sqlite implements Store {
     });
   }
 
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    return this.#use(undefined, ({ statements }) =>
+      (statements.owners.all() as Row[])
+        .filter(
+          ({ owner, lease_until, runs }) =>
+            owner === null || isDead(ownerOf(owner!), Number(lease_until), Number(runs)),
+        )
+        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => runOf(row as Row))),
+    );
+  }
+
   async ready(until: number): Promise<RunRecord[]> {
     return this.#use(undefined, ({ statements }) =>
       statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => runOf(row as Row)),
+    );
+  }
+
+  async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
+    return this.#use(undefined, ({ statements }) =>
+      statements.kept.all(JSON.stringify(ids), keeper).map((row) => keptRunOf(row as Row)),
+    );
+  }
+
+  async timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]> {
+    const { id, due } = after ?? { id: "", due: Number.NEGATIVE_INFINITY };
+    return this.#use(undefined, ({ statements }) =>
+      statements.timers.all(keeper, due, id, limit).map((row) => keptRunOf(row as Row) as Timer),
     );
   }
 

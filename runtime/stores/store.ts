@@ -79,6 +79,8 @@ export interface RunChange {
   orphans?: string[] | null;
   edited?: string[] | null;
   due?: number | null;
+  /** While the run waits: the app that wakes it, as an owner's `token`; `null`: none does by itself. */
+  keeper?: string | null;
   /** Puts a message without a value, at that time, into the inbox of another run, if that exists. */
   wake?: { run: string; target: string; at: number };
   /** Inbox numbers that these entries use up. */
@@ -111,6 +113,16 @@ export interface ListFilter {
   limit?: number;
 }
 
+/** A run that waits, as the app sees it that wakes it. */
+export interface KeptRun {
+  id: string;
+  /** As in its record. */
+  due?: number;
+}
+
+/** One that goes on by itself. */
+export type Timer = Required<KeptRun>;
+
 export type Claim = { claimed: true; run: RunRecord } | { claimed: false; owner: Owner };
 
 export interface Store {
@@ -125,8 +137,17 @@ export interface Store {
   restore(runs: readonly WholeRun[]): Promise<string[]>;
   read(id: string): Promise<RunRecord | undefined>;
   list(filter: ListFilter): Promise<RunRecord[]>;
+  /**
+   * Runs that are running and that nobody owns, or somebody who is dead as `isDead` says, which is asked once for each owner: with
+   * the end of the lease of its that ends first, and the number of its running runs. Oldest first.
+   */
+  left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]>;
   /** Waiting runs that can go on: with a message that is not used yet, or due by `until`. Oldest first. */
   ready(until: number): Promise<RunRecord[]>;
+  /** Of these runs, those that wait, that nobody owns, and that `keeper` wakes. */
+  kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]>;
+  /** Of all that `keeper` wakes, those with a timer, the earliest first: at most `limit`, the first ones that come after `after`. */
+  timers(keeper: string, limit: number, after?: Timer): Promise<Timer[]>;
   /** Entries in order of `seq`: those after `after` (default 0: all), of these at most `limit`, the first ones. */
   entries(id: string, after?: number, limit?: number): Promise<Entry[]>;
   /**

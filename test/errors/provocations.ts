@@ -444,7 +444,7 @@ export const provocations: Provocation[] = [
       return error;
     },
     message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
+      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
     code: "EXPORT_FILE",
@@ -699,7 +699,7 @@ export const provocations: Provocation[] = [
       return error;
     },
     message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
+      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
     code: "LOCK_FILE",

@@ -1,6 +1,16 @@
 /** Runs that wait leave memory after a while, and nobody notices. */
-import { events, memoryStore, type RunEvent, Stepmark, sleep, step, waitFor, workflow } from "stepmark";
-import { beforeEach, describe, expect, it } from "vitest";
+import {
+  events,
+  type MemoryStore,
+  memoryStore,
+  type RunEvent,
+  Stepmark,
+  sleep,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies } from "../support/replay.js";
@@ -198,7 +208,7 @@ describe("a run that waits", () => {
     expect(await run.result()).toBe("w(after)");
   });
 
-  it("one thousand of them are a few bytes each, and all come back", async () => {
+  it("one thousand of them that somebody waits for all come back", async () => {
     const stepmark = app();
     const results: Array<Promise<unknown>> = [];
     for (let i = 0; i < 1_000; i++) results.push((await stepmark.start(approval, undefined, { id: `r${i}` })).result());
@@ -208,5 +218,203 @@ describe("a run that waits", () => {
     const outputs = (await Promise.all(results)) as unknown[][];
     expect(outputs.map(([, answer]) => answer)).toEqual(outputs.map((_, i) => i));
     expect(bodies.labels).toHaveLength(2_000);
+  });
+});
+
+describe("a run that waits out of memory, and that nobody waits for,", () => {
+  /** What an app keeps of runs that it does not drive. */
+  function kept(stepmark: Stepmark): unknown[] {
+    const { driver } = stepmark as unknown as {
+      driver: {
+        dormant: Record<"waiters" | "timed" | "failed" | "waking", Map<string, unknown>>;
+        ownership: { sure: Map<string, unknown> };
+      };
+    };
+    const { waiters, timed, failed, waking } = driver.dormant;
+    return [waiters, timed, failed, waking, driver.ownership.sure].flatMap((some) => [...some.keys()]);
+  }
+
+  /** The store, and what it is asked. */
+  function watched(): {
+    store: MemoryStore;
+    calls: Array<[method: string, given: unknown[], answer: Promise<unknown>]>;
+  } {
+    const calls: Array<[string, unknown[], Promise<unknown>]> = [];
+    const noted = Object.entries(memoryStore()).map(([name, method]) => [
+      name,
+      (...given: unknown[]) => {
+        const answer = (method as (...given: unknown[]) => Promise<unknown>)(...given);
+        if (name !== "onPost") calls.push([name, given, answer]);
+        return answer;
+      },
+    ]);
+    return { store: Object.fromEntries(noted) as MemoryStore, calls };
+  }
+
+  const hours = (count: number): number => count * 3_600_000;
+  const minute = 60_000;
+  const startMany = async (stepmark: Stepmark, count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await (await stepmark.start(nap, undefined, { id: `r${i}` })).settled();
+  };
+  const completed = async (stepmark: Stepmark): Promise<string[]> =>
+    (await stepmark.list({ status: "completed", limit: 1_000 })).map((run) => run.id).sort();
+
+  let warnings: unknown[] = [];
+  beforeEach(() => {
+    warnings = [];
+    vi.spyOn(process, "emitWarning").mockImplementation((warning) => void warnings.push(warning));
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  it("is known to the store alone, and asks for nothing until it is due", async () => {
+    const { store, calls } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 3);
+    await (await stepmark.start(approval, undefined, { id })).settled();
+    await clock.advance(2 * minute);
+    expect([inMemory(stepmark), kept(stepmark)]).toEqual([[], []]);
+    calls.length = 0;
+    await clock.advance(hours(2) - 4 * minute);
+    expect(calls).toEqual([]);
+    await clock.advance(4 * minute);
+    expect(await completed(stepmark)).toEqual(["r0", "r1", "r2"]);
+    calls.length = 0;
+    await clock.advance(hours(100));
+    expect(calls).toEqual([]);
+    await stepmark.answer(id, "ok", "yes");
+    await rest();
+    expect(await completed(stepmark)).toContain(id);
+  });
+
+  it("goes on in its turn, where very many are due at once: never are all of them asked for", async () => {
+    const { store, calls } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 100);
+    await clock.advance(2 * minute);
+    calls.length = 0;
+    await clock.advance(hours(2));
+    expect(await completed(stepmark)).toHaveLength(100);
+    const pages = await Promise.all(calls.filter(([name]) => name === "timers").map(([, , answer]) => answer));
+    expect(pages.every((page) => (page as unknown[]).length <= 32)).toBe(true);
+    const claims = calls.filter(([name]) => name === "claim").map(([, [run]]) => run);
+    expect(claims).toEqual(Array.from({ length: 100 }, (_, i) => `r${i}`));
+  });
+
+  it("goes on later if the store fails when it is due, which is told once", async () => {
+    const { store } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 2);
+    await clock.advance(2 * minute);
+    const { timers } = store;
+    store.timers = () => Promise.reject(new Error("the disk is gone"));
+    await clock.advance(hours(3));
+    store.timers = timers;
+    expect(await completed(stepmark)).toEqual([]);
+    await clock.advance(minute);
+    expect(await completed(stepmark)).toEqual(["r0", "r1"]);
+    expect(warnings).toEqual([new Error("the disk is gone")]);
+  });
+
+  it("goes on later if the store fails while it is taken up, which is told once", async () => {
+    const { store } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 2);
+    await clock.advance(2 * minute);
+    const { claim } = store;
+    let failures = 0;
+    store.claim = (...given) =>
+      given[0] === "r0" && failures++ < 3 ? Promise.reject(new Error("the disk is gone")) : claim(...given);
+    await clock.advance(hours(2) - 100_000);
+    expect(await completed(stepmark)).toEqual(["r1"]);
+    await clock.advance(30_000);
+    expect(await completed(stepmark)).toEqual(["r0", "r1"]);
+    expect(warnings).toMatchObject([{ code: "STORE", message: /the disk is gone/ }]);
+  });
+
+  it("is not tried again and again if it cannot be taken up, and holds up nobody, however many there are", async () => {
+    const { store } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 41);
+    await clock.advance(minute);
+    await (await stepmark.start(nap, undefined, { id: "later" })).settled();
+    await clock.advance(2 * minute);
+    const { entries } = store;
+    const tried: string[] = [];
+    store.entries = async (...given) => {
+      const [run] = given;
+      tried.push(run);
+      return (await entries(...given)).map((each) =>
+        run.startsWith("r") && run !== "r40" ? { ...each, seq: 9 } : each,
+      );
+    };
+    await clock.advance(hours(3));
+    expect(await completed(stepmark)).toEqual(["later", "r40"]);
+    expect(tried.filter((run) => run === "r0")).toHaveLength(1);
+    expect(warnings).toHaveLength(40);
+    expect(warnings[0]).toMatchObject({ code: "DAMAGED_JOURNAL", runId: "r0" });
+    store.entries = entries;
+    const resumed = await stepmark.resume("r0");
+    await clock.advance(0);
+    expect(await resumed.result()).toBe("w(after)");
+  });
+
+  it("is left to the process that has gone on with it meanwhile, also if that one is gone", async () => {
+    const { store, calls } = watched();
+    const first = app(store);
+    const own = clock;
+    await startMany(first, 2);
+    await own.advance(2 * minute);
+    const second = app(store);
+    await (await second.resume("r0")).settled();
+    await second.shutdown();
+    calls.length = 0;
+    await own.advance(hours(2));
+    expect(calls.filter(([name]) => name === "claim").map(([, [run]]) => run)).toEqual(["r1"]);
+    expect(await completed(first)).toEqual(["r1"]);
+  });
+
+  it("goes on when it is due, though the clock is put back meanwhile", async () => {
+    const stepmark = app();
+    await startMany(stepmark, 1);
+    await clock.advance(2 * minute);
+    const now = clock.now.bind(clock);
+    clock.now = () => now() - hours(1);
+    await clock.advance(hours(2));
+    expect(await completed(stepmark)).toEqual([]);
+    await clock.advance(hours(1));
+    expect(await completed(stepmark)).toEqual(["r0"]);
+  });
+
+  it("is left alone when the app is shut down, even in the midst of others", async () => {
+    const { store, calls } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 3);
+    await clock.advance(2 * minute);
+    const { claim } = store;
+    let down: Promise<void> | undefined;
+    store.claim = (...given) => {
+      down ??= stepmark.shutdown();
+      return claim(...given);
+    };
+    calls.length = 0;
+    await clock.advance(hours(2));
+    await down;
+    await clock.advance(hours(2));
+    expect(calls.filter(([name]) => name === "claim").map(([, [run]]) => run)).toEqual(["r0"]);
+    expect((await store.list({ status: "waiting" })).every(({ owner }) => owner === undefined)).toBe(true);
+    expect(warnings).toEqual([]);
+  });
+
+  it("is left to the queue that has handed it out last", async () => {
+    const stepmark = app();
+    await (await stepmark.start(approval, undefined, { id })).settled();
+    await clock.advance(2 * minute);
+    const { driver } = stepmark as unknown as { driver: { driveQueued(id: string): Promise<unknown> } };
+    void driver.driveQueued(id);
+    await rest();
+    await stepmark.answer(id, "ok", "yes");
+    await rest();
+    expect(inMemory(stepmark)).toEqual([]);
+    expect((await stepmark.get(id)).status).toBe("waiting");
   });
 });

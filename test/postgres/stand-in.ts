@@ -66,7 +66,8 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
         over();
       }
     };
-  const { create, restore, read, list, ready, entries, claim, renew, post, inbox, messaged } = store;
+  const { create, restore, read, list, ready, entries, claim, renew, post, inbox, messaged, left, kept, timers } =
+    store;
   return {
     create: call(create),
     restore: call(restore),
@@ -80,6 +81,9 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
     post: call(post),
     inbox: call(inbox),
     messaged: call(messaged),
+    left: call(left),
+    kept: call(kept),
+    timers: call(timers),
     onPost: (listener) => store.onPost(listener),
     delete: call(store.delete),
     close: () => store.close(),

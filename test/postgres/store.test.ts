@@ -216,6 +216,23 @@ describe("the schema", () => {
     }
   });
 
+  it("of the version before is brought up to date, by one of many, with all that is in it", async () => {
+    const schema = newSchema();
+    const store = storeIn(schema);
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
+    const before = await store.read("r");
+    await query(`
+      ALTER TABLE ${schema}.runs DROP COLUMN keeper;
+      CREATE OR REPLACE FUNCTION ${schema}.change(this bigint, change jsonb) RETURNS void LANGUAGE sql AS '';
+      UPDATE ${schema}.stepmark_version SET version = 3`);
+    const stores = Array.from({ length: 4 }, () => storeIn(schema));
+    expect(await Promise.all(stores.map((each) => each.read("r")))).toEqual(stores.map(() => before));
+    await stores[0]!.append("r", fence, [], { keeper: "a", release: true });
+    expect(await stores[1]!.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
+    expect(await stores[1]!.entries("r")).toEqual([entry(1)]);
+  });
+
   it("may have its entries in partitions, by ranges of runs", async () => {
     const schema = newSchema();
     const store = storeIn(schema);

@@ -70,6 +70,9 @@ export class SimulatedStore {
       read: this.late((id) => memory.read(id)),
       list: this.late((filter) => memory.list(filter)),
       ready: this.late((until) => memory.ready(until)),
+      left: this.late((isDead) => memory.left(isDead)),
+      kept: this.late((keeper, ids) => memory.kept(keeper, ids)),
+      timers: this.late((keeper, limit, after) => memory.timers(keeper, limit, after)),
       entries: this.late(async (id, after) => {
         const entries = await memory.entries(id, after);
         this.see(id, entries);

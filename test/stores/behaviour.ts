@@ -2,7 +2,16 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { RunNotFoundError, StaleOwnerError, StoreError } from "../../runtime/errors.js";
 import type { Entry } from "../../runtime/journal/entry.js";
-import type { Lease, ListFilter, NewRun, Owner, RunRecord, Store, WholeRun } from "../../runtime/stores/store.js";
+import type {
+  Lease,
+  ListFilter,
+  NewRun,
+  Owner,
+  RunRecord,
+  Store,
+  Timer,
+  WholeRun,
+} from "../../runtime/stores/store.js";
 
 export const lease: Lease = { now: 1_000, until: 2_000 };
 export const alive = (): boolean => false;
@@ -378,6 +387,85 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await messaged()).toEqual(["other", "r"]);
       await store.append("r", fence, [entry(1)], { consume: [1] });
       expect([await messaged(), await store.messaged([])]).toEqual([["other"], []]);
+    });
+
+    it("tells which running runs nobody drives, and asks of each owner once", async () => {
+      for (const [id, token] of [
+        ["a1", "a"],
+        ["b1", "b"],
+        ["a2", "a"],
+        ["ended", "a"],
+      ] as const)
+        await owned(store, id, token);
+      await store.append("ended", 1, [], { status: "completed", output: "[1]" });
+      await store.create(newRun("never"));
+      await store.append("left", await owned(store, "left"), [], { release: true });
+      await store.append("waits", await owned(store, "waits"), [], { status: "waiting", release: true });
+      await store.renew(new Map([["a2", 1]]), { now: 1_500, until: 3_000 });
+      const ask = async (dead: string): Promise<unknown> => {
+        const asked = new Map<string, unknown[]>();
+        const left = await store.left((who, until, runs) => {
+          expect(asked.has(who.token)).toBe(false);
+          asked.set(who.token, [who, until, runs]);
+          return who.token === dead;
+        });
+        return [left.map(({ id }) => id).sort(), [asked.get("a"), asked.get("b")]];
+      };
+      const asked = [
+        [owner("a"), 2_000, 2],
+        [owner("b"), 2_000, 1],
+      ];
+      expect(await ask("a")).toEqual([["a1", "a2", "left", "never"], asked]);
+      expect(await ask("b")).toEqual([["b1", "left", "never"], asked]);
+      expect(await ask("none")).toEqual([["left", "never"], asked]);
+      expect((await store.left(() => true)).find(({ id }) => id === "a1")).toEqual(await store.read("a1"));
+    });
+
+    it("tells which of some runs wait, are nobody's, and are kept by an app", async () => {
+      const pause = async (id: string, keeper: string | null, due: number | null = null): Promise<void> =>
+        store.append(id, await owned(store, id), [], { status: "waiting", due, keeper, release: true });
+      await pause("r", "a");
+      await pause("timed", "a", 5_000);
+      await pause("not asked for", "a");
+      await pause("another's", "b");
+      await pause("nobody's", null);
+      const fence = await owned(store, "owned");
+      await store.append("owned", fence, [], { status: "waiting", keeper: "a" });
+      await store.append("running", await owned(store, "running"), [], {
+        status: "running",
+        keeper: "a",
+        release: true,
+      });
+      const ids = ["r", "timed", "another's", "nobody's", "owned", "running", "none"];
+      const kept = async (keeper: string) => (await store.kept(keeper, ids)).sort((a, b) => a.id.localeCompare(b.id));
+      expect(await kept("a")).toEqual([{ id: "r" }, { id: "timed", due: 5_000 }]);
+      expect(await kept("b")).toEqual([{ id: "another's" }]);
+      expect(await store.kept("a", [])).toEqual([]);
+      // Whoever puts it to rest next, keeps it, or leaves it alone; what else is changed does not matter.
+      await store.append("owned", fence, [entry(1)], { release: true });
+      await pause("r", "b");
+      await pause("timed", null, 5_000);
+      expect(await kept("a")).toEqual([{ id: "owned" }]);
+      expect(await kept("b")).toEqual([{ id: "another's" }, { id: "r" }]);
+    });
+
+    it("tells when the runs are due that an app keeps, the earliest first, a page at a time", async () => {
+      const dues: Record<string, number | null> = { c: 300, a: 100, b1: 200, b2: 200, b3: 200.5, never: null };
+      for (const [id, due] of Object.entries(dues))
+        await store.append(id, await owned(store, id), [], { status: "waiting", due, keeper: "a", release: true });
+      await store.append("d", await owned(store, "d"), [], { status: "waiting", due: 1, keeper: "b", release: true });
+      const all = ["a", "b1", "b2", "b3", "c"].map((id) => ({ id, due: dues[id]! }));
+      expect(await store.timers("a", 100)).toEqual(all);
+      expect(await store.timers("none", 100)).toEqual([]);
+      const paged: Timer[] = [];
+      while (paged.length < all.length) paged.push(...(await store.timers("a", 2, paged.at(-1))));
+      expect(paged).toEqual(all);
+      expect(await store.timers("a", 2, paged.at(-1))).toEqual([]);
+      // What has gone does not lead astray.
+      await owned(store, "a");
+      await store.delete("b1");
+      expect((await store.timers("a", 100, all[1])).map(({ id }) => id)).toEqual(["b2", "b3", "c"]);
+      expect((await store.timers("a", 1)).map(({ id }) => id)).toEqual(["b2"]);
     });
 
     it("D5: takes one message for a target that may have only one, used or not", async () => {

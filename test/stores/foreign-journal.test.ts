@@ -12,6 +12,7 @@ import type { Row } from "../../runtime/stores/rows.js";
 import { seal, unseal } from "../../runtime/stores/seal.js";
 import { sqliteStore } from "../../runtime/stores/sqlite.js";
 import { type Connection, type DriverName, openDatabase } from "../../runtime/stores/sqlite-driver.js";
+import { schemaVersion } from "../../runtime/stores/sqlite-schema.js";
 import type { Store } from "../../runtime/stores/store.js";
 import { FakeClock } from "../support/fake-clock.js";
 
@@ -294,7 +295,7 @@ describe("a journal of a newer version", () => {
     await waiting(first);
     await first.close();
     const connection = openDatabase(path, driver);
-    connection.exec("PRAGMA user_version = 3");
+    connection.exec(`PRAGMA user_version = ${schemaVersion + 1}`);
     connection.close();
     const before = contents(path);
     const store = sqliteStore(path, { driver });
@@ -302,7 +303,7 @@ describe("a journal of a newer version", () => {
     for (const call of [app.resume(id), app.list(), app.start(flow, "a", { id: "other" })]) {
       const error = await failureOf(call);
       expect(error.code).toBe("NEWER_VERSION");
-      expect(error.message).toMatch(/tables have version 3, this one knows 2\)\. Install that version/);
+      expect(error.message).toMatch(/tables have version \d+, this one knows \d+\)\. Install that version/);
     }
     await app.shutdown();
     expect(contents(path)).toEqual(before);

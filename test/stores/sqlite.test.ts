@@ -117,6 +117,25 @@ describe.each(drivers)("the file (%s)", (driver) => {
     expect((await failure(sqliteStore(foreign, { driver }).read("r"))).message).toMatch(/another program/);
   });
 
+  it("of the version before is brought up to date, by one of many, with all that is in it", async () => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
+    const before = await store.read("r");
+    await store.close();
+    const file = openDatabase(path, driver);
+    file.exec(`
+      DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
+    file.close();
+    const [first, second] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
+    expect([await first.read("r"), await second.read("r")]).toEqual([before, before]);
+    await first.append("r", fence, [], { keeper: "a", release: true });
+    expect(await second.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
+    expect(await second.entries("r")).toEqual([entry(1)]);
+    for (const each of [first, second]) await each.close();
+  });
+
   it("may be made by two at once", async () => {
     const path = newFile();
     const other = sqliteStore(path, { driver });
