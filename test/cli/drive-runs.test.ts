@@ -217,6 +217,21 @@ describe("stepmark resume and retry", () => {
   });
 });
 
+describe("a module that does more than export workflows", () => {
+  const ofTheirOwn = "export the workflows from one that does nothing else";
+  it.each([
+    ["fails when it is loaded", 'throw new Error("no port");', "fails when it is loaded: no port"],
+    ["awaits what nobody brings", "await new Promise(() => {});", "is never loaded to its end"],
+  ])("and %s is told what it is for", (_, code, words) => {
+    app.begin("nap", "x-1");
+    app.write("dist/more.js", `export * from "./flows.js";\n${code}\n`);
+    const { status, stderr } = app.stepmark("resume", "x-1", "--workflows", "dist/more.js");
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(words) });
+    expect(stderr).toContain(ofTheirOwn);
+    expect(statusOf("x-1")).toBe("waiting");
+  });
+});
+
 describe("stepmark watch", () => {
   it("prints events as they come, until the run ends, and its exit code tells how", async () => {
     const driver = start("dist/main.js", "slow", "w-1");

@@ -636,7 +636,7 @@ export const provocations: Provocation[] = [
       );
     },
     message:
-      'All 1 attempts of the step were begun, and the process ended during the last one (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
+      'The step\'s only attempt was begun, and the process ended during it (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
   },
   {
     code: "EXECUTOR",
