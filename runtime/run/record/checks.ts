@@ -30,6 +30,8 @@ export interface CheckOptions {
 export class Checks {
   /** Keys of calls that were answered although their text has changed. */
   readonly edited: string[] = [];
+  /** Whether anything that edits did may be accepted. */
+  private readonly mayAccept: boolean;
   /** Whether the journal says what this resume accepts. */
   private isSaid: boolean;
 
@@ -38,6 +40,7 @@ export class Checks {
     private readonly replay: Replay,
     private readonly code: EditedCode,
   ) {
+    this.mayAccept = options.acceptEdits || replay.record.accepted.edits !== undefined;
     this.isSaid = !(options.acceptEdits || options.continueDivergence);
   }
 
@@ -64,7 +67,7 @@ export class Checks {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
     const { id } = this.options;
-    const verdict = judge(entry, call, this.code.rootChanged, this.acceptsEdits(entry.seq));
+    const verdict = judge(entry, call, this.code.rootChanged, this.mayAccept && this.acceptsEdits(entry.seq));
     if (!verdict.hit) return notAHit(id, call, verdict);
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
