@@ -263,7 +263,11 @@ class Simulation {
     // An edit may have them refused, and a cancellation takes them all along.
     const isCancelled = (await from.memory.read(runId))?.status === "cancelled";
     if (from.code === undefined && !isCancelled)
-      for (const child of observed.children) this.judge(this.faultsOfOther(child), `the child run ${child.id}`);
+      for (const child of observed.children) {
+        // The run may have come to its end at that very moment, without a child that it has begun and does not wait for.
+        const isTakenAlong = from.plan.cancelAt !== undefined && child.error?.code === "RUN_CANCELLED";
+        if (!isTakenAlong) this.judge(this.faultsOfOther(child), `the child run ${child.id}`);
+      }
     this.judge(
       [...(await familyFaults(from.memory)), ...(await streamFaults(from.memory, outside, conditions.codec))],
       "in the store",
