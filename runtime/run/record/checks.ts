@@ -7,6 +7,7 @@ import { judge } from "../../journal/judge.js";
 import type { Call } from "../call.js";
 import {
   anotherPath,
+  anotherWay,
   enteredInAnotherOrder,
   notAHit,
   retiredSites,
@@ -40,7 +41,8 @@ export class Checks {
   refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
-    const { id, acceptEdits } = this.options;
+    const { id, acceptEdits, continueDivergence } = this.options;
+    if (!continueDivergence && this.code.cameAnotherWay(call, recorded)) return anotherWay(id, call, recorded);
     const verdict = judge(entry, call, this.code.rootChanged, acceptEdits);
     if (!verdict.hit) return notAHit(id, call, verdict);
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
