@@ -30,8 +30,34 @@ export function extendChain(chain: string, place: Place, whereabouts: string, lo
   if (place.own !== undefined) level += `~${place.own}`;
   if (place.tag !== undefined) level += `=${place.tag}`;
   if (loops > 0) level += `^${loops}`;
+  return joined(chain, level);
+}
+
+/**
+ * The chain of a function that a place has entered, where nothing but its position among others names it: the place may enter
+ * another one next time. How many others there are says nothing, as long as its text is where it was.
+ */
+export function extendByEntered(chain: string, { text, own, tag }: Place, whereabouts: string): string {
+  if (own === undefined) return chain;
+  return joined(chain, `${whereabouts}:${text}~${own}${tag === undefined ? "" : `=${tag}`}`);
+}
+
+function joined(chain: string, level: string): string {
   const longer = chain === "" ? level : `${chain}/${level}`;
   return longer.length > longest ? digested + createHash("sha256").update(longer).digest("hex").slice(0, 32) : longer;
+}
+
+/** Whether a call was come to past a place where today's way does not lead, although that place is still there. */
+export function leadsElsewhere(then: string, now: string, isThere: (whereabouts: string) => boolean): boolean {
+  const before = whereaboutsOf(then);
+  const after = whereaboutsOf(now);
+  if (before === undefined || after === undefined) return false;
+  const tags = [tagsOf(then), tagsOf(now)];
+  return before.some((place, level) => {
+    if (place === after[level] || !isThere(place)) return false;
+    const [tagThen, tagNow] = tags.map((each) => each?.[level]);
+    return tagThen === undefined || tagNow === undefined || !isSameTag(tagThen, tagNow);
+  });
 }
 
 /** Where the places of a chain stand, outermost first; undefined if the chain is too long to say. */

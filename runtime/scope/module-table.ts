@@ -23,7 +23,7 @@ export interface Place {
   loops: readonly number[];
   /** `file:line`. */
   at: string;
-  /** What tells it apart from its twins: fingerprint of what is made of its result. */
+  /** What tells it apart from its twins; see `RowDetails`. */
   own: string | undefined;
   /** The place's name in the lock file. */
   tag: string | undefined;

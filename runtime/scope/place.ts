@@ -13,6 +13,7 @@
  * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
  */
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
+import { extendByEntered } from "./chain.js";
 import { bound, escapePart, spellElement } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
@@ -103,8 +104,15 @@ export abstract class Caller extends Scope {
   }
 
   /** Opens the frame of a function that was entered from here by rule 1. */
-  openChild(module: ModuleTable, _place: Place): Frame {
-    return new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site);
+  openChild(module: ModuleTable, place: Place): Frame {
+    const chain = this.chainInto(module, place);
+    return new Frame(module, this.run, bound(this.childKey()), chain, this.within, this.site);
+  }
+
+  protected chainInto(module: ModuleTable, place: Place): string {
+    return place.own === undefined
+      ? this.chain
+      : extendByEntered(this.chain, place, this.run.whereabouts(module, place));
   }
 
   /** The key of the next child. */
@@ -146,11 +154,12 @@ export class MarkedCall extends Caller implements Site {
     return this.numberedKey(this.nextNumber());
   }
 
-  override openChild(module: ModuleTable, _place: Place): Frame {
+  override openChild(module: ModuleTable, place: Place): Frame {
     const { run, frame, within } = this;
     const number = this.nextNumber();
     const via = viaOf(this.place, frame, this.path, number);
-    return new Frame(module, run, bound(this.numberedKey(number)), this.chain, within, this, false, undefined, via);
+    const chain = this.chainInto(module, place);
+    return new Frame(module, run, bound(this.numberedKey(number)), chain, within, this, false, undefined, via);
   }
 
   /** The number of the next function that is entered from here, or the key of its item. */

@@ -51,7 +51,10 @@ export type Row = readonly [
  * told to stand in them.
  */
 export interface RowDetails {
-  /** Of a place whose text another one of its name in the function has too: fingerprint of what is made of its result. */
+  /**
+   * Of a call whose text another one of its name in the function has too: fingerprint of what is made of its result. Of a function
+   * that has no name and is not called where it stands: that of its text.
+   */
   readonly own?: string;
   /** The place's name in the lock file, never used again: places of two builds with one tag are one place. */
   readonly tag?: string;

@@ -625,6 +625,37 @@ add(
   { kept: 1 },
 );
 
+// One call that calls now this function, now that one: of a list, or by a name.
+const each = (list: string): string => `const r: any[] = []; for (const f of [${list}]) r.push(await f()); return r;`;
+const thunk = (letter: string): string => `async () => "${letter}" + (await step(poll))`;
+const helpers = `const one = ${thunk("A")}; const two = ${thunk("B")};`;
+for (const [what, before, after, expected] of [
+  ["reordered", `${thunk("A")}, ${thunk("B")}`, `${thunk("B")}, ${thunk("A")}`, "refuse"],
+  ["first inserted", thunk("B"), `${thunk("A")}, ${thunk("B")}`, "refuse"],
+  ["first removed", `${thunk("A")}, ${thunk("B")}`, thunk("B"), "refuse"],
+  ["last added", thunk("A"), `${thunk("A")}, ${thunk("B")}`, "run:poll"],
+  ["edited where it is", `${thunk("A")}, ${thunk("B")}`, `${thunk("C")}, ${thunk("B")}`, "run:poll"],
+] as const) {
+  add(`functions in a list: ${what}`, flow(each(before)), flow(each(after)), expected, { kept: 1 });
+}
+add("helpers in a list: reordered", flow(each("one, two"), helpers), flow(each("two, one"), helpers), "refuse", {
+  kept: 1,
+});
+add(
+  "helpers by name: another one",
+  flow("const f = one; return f();", helpers),
+  flow("const f = two; return f();", helpers),
+  "refuse",
+  { kept: 1 },
+);
+add(
+  "a helper behind another name: renamed",
+  flow("const f = one; return f();", helpers),
+  flow("const f = uno; return f();", helpers.replace("one", "uno")),
+  "run:",
+  { kept: 1 },
+);
+
 // Twins: calls of one name and one text, told apart by what is made of their results.
 const roll = "const roll = async () => step(poll, 6);";
 for (const [what, one, pre] of [

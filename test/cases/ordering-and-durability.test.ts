@@ -497,6 +497,56 @@ describe("durability", () => {
   });
 });
 
+describe("I3, E6: a call that is unchanged, and calls another function than when it was recorded", () => {
+  let coin = true;
+  let drawn = 0;
+  const draw = async (): Promise<number> => ++drawn;
+  const shared = async (): Promise<number> => step(draw);
+  const one = async (): Promise<string> => `one ${await step(draw)}`;
+  const two = async (): Promise<string> => `two ${await step(draw)}`;
+  const three = async (): Promise<string> => `three ${await shared()}`;
+  const four = async (): Promise<string> => `four ${await shared()}`;
+  it.each<[string, () => Promise<string>, RegExp]>([
+    ["of two helpers", async () => (coin ? one : two)(), /`draw` .*\bone\{\}` is recorded here.*\btwo\{\}` was \(/],
+    [
+      "by another name",
+      async () => {
+        const f = coin ? one : two;
+        return f();
+      },
+      /\bone\{\}` is recorded here.*\btwo\{\}` was \(/,
+    ],
+    [
+      "of two with a helper in common",
+      async () => (coin ? three : four)(),
+      /it came to `draw` .*\bshared\{\}` through another function/,
+    ],
+    [
+      "of a list",
+      async () => {
+        const list = [async () => `five ${await step(draw)}`, async () => `six ${await step(draw)}`];
+        return list[coin ? 0 : 1]!();
+      },
+      /is recorded here.*was \(/,
+    ],
+  ])("%s: is a divergence, never the other's outcome", async (_, fn, says) => {
+    coin = true;
+    const w = workflow("flips", fn);
+    const store = memoryStore();
+    const live = await result(new Stepmark({ store, workflows: [w] }).start(w, undefined, { id }));
+    const unchanged = new Stepmark({ store: store.fork(id), workflows: [w] });
+    expect(await result(unchanged.resume(id))).toBe(live);
+    coin = false;
+    const before = drawn;
+    const app = new Stepmark({ store: store.fork(id, 1), workflows: [w], grace: 20 });
+    await expect(result(app.resume(id))).rejects.toMatchObject({
+      code: "DIVERGENCE",
+      message: expect.stringMatching(says),
+    });
+    expect(drawn).toBe(before);
+  });
+});
+
 describe("concurrency control", () => {
   it("B78, C6, I8: two processes resume one run: one owner, one result", async () => {
     let ticket = 0;

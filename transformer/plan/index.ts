@@ -1,6 +1,6 @@
 /** The planner: from a source file's syntax to plain data that says how it is to be changed. */
 import type ts from "typescript";
-import { type Row, RowKind } from "../../runtime/scope/site-table.js";
+import { type Row, type RowDetails, RowKind } from "../../runtime/scope/site-table.js";
 import { type Analysis, analyse, forget } from "./analysis.js";
 import { type Anchors, baseOf, nameAnchors } from "./anchors.js";
 import { capturedBy, inlineBody } from "./captures.js";
@@ -176,9 +176,9 @@ class Planning {
         const line = this.lineOf(nameOf(record.node));
         this.rowOf.set(record, this.rows.length);
         const digest = this.fingerprints.call(this.textOf(record));
-        this.rows.push(
-          row(kind, text, containerOf(record.creator), line, shared, digest, this.loopIds(record.creation)),
-        );
+        const around = this.loopIds(record.creation);
+        const details = this.isNameless(record, text) ? { own: digest } : undefined;
+        this.rows.push(row(kind, text, containerOf(record.creator), line, shared, digest, around, details));
       }
       for (const call of record.calls) {
         if (call.role === "none") continue;
@@ -199,6 +199,14 @@ class Planning {
     const { parent, child } = parentPastWrappers(this.source, node);
     if (parent === undefined || !(ts.isCallExpression(parent) || ts.isNewExpression(parent))) return node;
     return parent.expression === child ? node : parent;
+  }
+
+  /** Whether nothing names the function but its position among others, and it may be called from elsewhere: the items of a list, say. */
+  private isNameless({ node }: FunctionRecord, anchor: string): boolean {
+    const { parent, child } = parentPastWrappers(this.source, node);
+    const isCalledAtOnce =
+      parent !== undefined && this.source.ts.isCallExpression(parent) && parent.expression === child;
+    return /^(~\d+)?\{\}$/.test(anchor) && !isCalledAtOnce;
   }
 
   private loopIds(places: readonly LoopPlace[]): number[] {
@@ -294,8 +302,10 @@ function row(
   shared: number,
   text: string,
   loops: number[],
+  details?: RowDetails,
 ): Row {
   const fields = [kind, anchor, container, line, shared, text] as const;
+  if (details !== undefined) return [...fields, loops, details];
   return loops.length === 0 ? fields : [...fields, loops];
 }
 

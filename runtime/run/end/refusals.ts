@@ -13,6 +13,7 @@ import {
   StoreError,
 } from "../../errors.js";
 import { fieldOf, isA, wordsOf } from "../../journal/careful.js";
+import type { SiteRecord } from "../../journal/entry.js";
 import { describe, type Verdict } from "../../journal/judge.js";
 import { type Call, type CallRequest, placeOf } from "../call.js";
 import type { RecordedCall } from "../record/record.js";
@@ -91,6 +92,20 @@ export function anotherPath(runId: string, missing: RecordedCall, asking: Call):
     `The code is unchanged but took another path: ${expected} is recorded next and was not asked for; ${asked} was`,
     { runId, key: missing.key, at: placeOf(missing.site) },
     { recorded: recordedSide(missing), asked: askedSide(asking) },
+  );
+}
+
+/** A call that has the key of a recorded one and is another: the code has called another function in that one's place. */
+export function anotherWay(runId: string, call: Call, recorded: RecordedCall): DivergenceError {
+  const there = (site: SiteRecord | undefined): string => `${describe(site)} in \`${site?.container ?? ""}\``;
+  const expected = there(recorded.site);
+  const asked = there(call.site);
+  return new DivergenceError(
+    expected === asked
+      ? `The code is unchanged but took another path: it came to ${asked} through another function than when that was recorded`
+      : `The code is unchanged but took another path: ${expected} is recorded here and was not asked for; ${asked} was`,
+    { runId, key: call.key, at: placeOf(call.site) },
+    { recorded: recordedSide(recorded), asked: askedSide(call) },
   );
 }
 

@@ -87,6 +87,11 @@ export class Build {
     return this.sites.has(`${container} ${site.anchor}`);
   }
 
+  /** Whether a place stands where one is said to. */
+  has(whereabouts: string): boolean {
+    return this.places.has(whereabouts);
+  }
+
   /** Whether one of the calls on the way to a recorded call, or that call itself, may be a namesake of what it was. */
   confuses(chain: string): boolean {
     return leadsPastAnother(chain, (where) => this.places.get(where));

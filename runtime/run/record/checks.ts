@@ -8,6 +8,7 @@ import { judge } from "../../journal/judge.js";
 import type { Call } from "../call.js";
 import {
   anotherPath,
+  anotherWay,
   enteredInAnotherOrder,
   notAHit,
   retiredSites,
@@ -62,11 +63,18 @@ export class Checks {
     return edits !== undefined && seq < edits.before && this.code.isBuild(edits.build);
   }
 
+  /** Whether another path than the one on which a call was recorded under that number is accepted. */
+  private acceptsDivergence(seq: number): boolean {
+    return this.options.continueDivergence || seq < this.replay.record.accepted.divergence;
+  }
+
   /** Why a call must not have what is recorded under its key. */
   refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
     const { id } = this.options;
+    if (!this.acceptsDivergence(entry.seq) && this.code.cameAnotherWay(call, recorded))
+      return anotherWay(id, call, recorded);
     const verdict = judge(entry, call, this.code.rootChanged, this.mayAccept && this.acceptsEdits(entry.seq));
     if (!verdict.hit) return notAHit(id, call, verdict);
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);

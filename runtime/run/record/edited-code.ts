@@ -3,7 +3,7 @@
  * calls that nobody has asked for. None of them may be done a second time in silence.
  */
 import { isAnother, isTheSame, type SiteRecord } from "../../journal/entry.js";
-import { changedTwins, isOnGoneWay, isSameTag, tagsOf, textOf } from "../../scope/chain.js";
+import { changedTwins, isOnGoneWay, isSameTag, leadsElsewhere, tagsOf, textOf } from "../../scope/chain.js";
 import type { ModuleTable } from "../../scope/module-table.js";
 import type { Call } from "../call.js";
 import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
@@ -54,6 +54,11 @@ export class EditedCode {
     return texts;
   }
 
+  /** Whether code that is as it was came to a call on another way, past other places, than when its record was made. */
+  cameAnotherWay({ chain }: Call, recorded: RecordedCall): boolean {
+    return chain !== recorded.chain && chain !== "" && recorded.chain !== "" && !this.changedSince(recorded);
+  }
+
   /** Whether the edits may have put a call to where another one stood when its record was made. */
   isShifted({ site, args, chain }: Call, recorded: RecordedCall): boolean {
     if (chain === "" || site === undefined || recorded.site === undefined || !this.changedSince(recorded)) return false;
@@ -66,6 +71,10 @@ export class EditedCode {
     // Equal texts with equal arguments ask for the same, unless there is nothing that could tell them apart.
     if (textOf(site) === textOf(recorded.site) && args !== "") return false;
     if (isTheSame(recorded.site, site)) return false;
+    if (recorded.chain !== chain) {
+      const build = this.buildNow();
+      if (leadsElsewhere(recorded.chain, chain, (place) => build.has(place))) return true;
+    }
     const before = standingOf(this.replay.record.root, recorded.site);
     const after = standingOf(this.present.root, site);
     const question = JSON.stringify([before, after]);

@@ -88,7 +88,10 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       call = newRecordedCall(entry, modules);
       calls.set(entry.key, call);
     }
+    // The way to it is that of the build that recorded it last.
     call.build = modules;
+    call.chain = entry.chain ?? call.chain;
+    if (call.site !== undefined) call.site = entry.site ?? call.site;
     take(call, entry);
   }
   const detours = findDetours(entries);

@@ -14,10 +14,10 @@ import { isWithin, relative } from "./build.js";
 /** A site of a build: its function, below the workflow's own or else from the module down, and the text of its call. */
 export type Standing = readonly [container: string, anchor: string, text: string];
 
-/** A module's sites, and those of its marked calls that have twins. */
+/** A module's sites, and those of its marked calls and functions that are told apart by more than their names. */
 export function sitesOf(root: string | undefined, { path, places }: ModuleTable): Standing[] {
   return places
-    .filter(({ kind, own }) => kind === RowKind.site || (kind === RowKind.call && own !== undefined))
+    .filter(({ kind, own }) => kind === RowKind.site || own !== undefined)
     .map((place) => [
       relative(root, path, place.container),
       place.kind === RowKind.site ? place.anchor : place.segment,
