@@ -4,9 +4,11 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import type { AnyWorkflow } from "../runtime/calls/workflow.js";
+import { isA, wordsOf } from "../runtime/journal/careful.js";
 import type { Codec } from "../runtime/journal/codec.js";
 import { state } from "../runtime/scope/process-state.js";
 import { UsageError } from "./command.js";
+import { exitCode } from "./exit-code.js";
 
 /** The option of all commands that run code. */
 export const workflowsOption = {
@@ -27,7 +29,7 @@ export interface LoadedWorkflows {
  * Imports a module, and finds its workflows by what they are, whatever they are exported as. When `use` is over, so is the
  * process, whatever the module holds open.
  *
- * @throws UsageError if there is no such file, or no workflow in it
+ * @throws UsageError if there is no such file, no workflow in it, or it fails when it is loaded; SyntaxError
  */
 export async function withWorkflows<T>(file: string, use: (loaded: LoadedWorkflows) => Promise<T>): Promise<T> {
   try {
@@ -49,6 +51,12 @@ async function loadWorkflows(file: string): Promise<LoadedWorkflows> {
 }
 
 async function importModule(file: string): Promise<Record<string, unknown>> {
+  // A module that awaits what nobody brings: nothing more would be said.
+  const stuck = (): void => {
+    console.error(`stepmark: ${file} is never loaded to its end: it awaits something. ${ofTheirOwn}`);
+    process.exitCode = exitCode.usage;
+  };
+  process.once("beforeExit", stuck);
   try {
     return (await import(pathToFileURL(path.resolve(file)).href)) as Record<string, unknown>;
   } catch (error) {
@@ -59,9 +67,15 @@ async function importModule(file: string): Promise<Record<string, unknown>> {
       );
     }
     if (code === "ERR_MODULE_NOT_FOUND") throw new UsageError(`${file} cannot be loaded: ${String(message)}`);
-    throw error;
+    if (isA(error, SyntaxError)) throw error;
+    throw new UsageError(`${file} fails when it is loaded: ${wordsOf(error)}\n${ofTheirOwn}`);
+  } finally {
+    process.removeListener("beforeExit", stuck);
   }
 }
+
+const ofTheirOwn =
+  "A module that starts runs, or a server, does so here too: export the workflows from one that does nothing else.";
 
 /**
  * @param recorded whether calls with a place in the code have been recorded

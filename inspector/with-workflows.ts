@@ -43,7 +43,7 @@ export async function issuesOf(loaded: Loaded, id: string, key: string, value: u
   await rehearse({
     workflow,
     input: codec.decode(whole.run.input),
-    whole: { ...whole, run: { ...whole.run, status: "running" }, inbox: [] },
+    whole: { ...whole, inbox: [] },
     codec,
     grace,
     live(execution, calls) {

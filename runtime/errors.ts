@@ -457,7 +457,9 @@ export class AttemptsUsedUpError extends StepmarkError {
   constructor(attempts: number, place: ErrorPlace) {
     super(
       "ATTEMPTS_USED_UP",
-      `All ${attempts} attempts of the step were begun, and the process ended during the last one`,
+      attempts === 1
+        ? "The step's only attempt was begun, and the process ended during it"
+        : `All ${attempts} attempts of the step were begun, and the process ended during the last one`,
       'Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first.',
       place,
     );

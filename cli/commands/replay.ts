@@ -17,7 +17,7 @@ export const replay = command({
 it could be gone on with: what the record answers, what is edited, left over or new, and what would be refused.`,
   arguments: {
     "FILE, FOLDER": "runs that `stepmark export` has printed; of a folder all files that end in .jsonl",
-    RUN: "ids of runs in a store; with --store and no id, all runs that have not completed and were not cancelled",
+    RUN: "ids of runs in a store; with nothing named, all of its runs that have not completed and were not cancelled",
   },
   options: {
     ...workflowsOption,
@@ -34,7 +34,6 @@ it could be gone on with: what the record answers, what is edited, left over or 
   ends: "Ends with 1 if a run could not be gone on with.",
   async run({ values, positionals }, { print }) {
     if (values.workflows === undefined) throw new UsageError("--workflows has to name the module of the workflows");
-    if (positionals.length === 0 && values.store === undefined) throw new UsageError("runs have to be named");
     const grace = milliseconds(values.grace as Duration, "`--grace`");
     const runs = runsOf(positionals, values.store);
     return withWorkflows(values.workflows, async ({ workflows, codec = makeCodec() }) => {
@@ -59,7 +58,7 @@ async function* runsOf(named: readonly string[], store: string | undefined): Asy
   const files = store === undefined ? named.filter((name) => existsSync(name)) : [];
   for (const file of files.flatMap(filesOf)) yield* readExport(createReadStream(file, "utf8"));
   const ids = named.filter((name) => !files.includes(name));
-  if (ids.length > 0 || store !== undefined) yield* runsIn(store ?? defaultStore, ids);
+  if (ids.length > 0 || named.length === 0 || store !== undefined) yield* runsIn(store ?? defaultStore, ids);
 }
 
 /** The runs of a store that are named, or, if none is, all that are in flight. */

@@ -31,9 +31,7 @@ function checkDriver(): Finding | undefined {
     openDatabase(":memory:").close();
     return undefined;
   } catch (fault) {
-    const cure =
-      "`npm rebuild better-sqlite3`, once npm is allowed to run what that package installs with; or Node 22.13 or later, which has its own SQLite.";
-    return error("store", `SQLite cannot be used: ${faultIn(fault)}`, cure);
+    return error("store", `SQLite cannot be used: ${faultIn(fault)}`, cureOf(fault) ?? "Install Node 22.13 or later.");
   }
 }
 

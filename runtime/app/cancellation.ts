@@ -6,7 +6,7 @@ import type { Clock } from "../clock.js";
 import { RunOwnedError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
-import { wakeOf } from "../run/end/ending.js";
+import { cancelled, wakeOf } from "../run/end/ending.js";
 import { cancelRequest, isCancelRequest } from "../run/live/cancel-request.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
@@ -62,7 +62,7 @@ export class Cancellation {
     const { store, clock, ownership, read, over } = this.options;
     if (hasEnded((await read(id)).status)) return;
     const { fence, parent } = await ownership.claim(id);
-    await store.append(id, fence, [], { status: "cancelled", ...wakeOf(parent, clock.now()), release: true });
+    await store.append(id, fence, [], { ...cancelled, ...wakeOf(parent, clock.now()) });
     over(id);
   }
 

@@ -2,11 +2,13 @@
 import { RunCancelledError, RunExistsError, RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
+import { isRefusal } from "../run/end/refusals.js";
 import { encodeError } from "../run/live/outcome.js";
 import type { Answer } from "../run/live/waiting-room.js";
 import type { ChildRequest, Children } from "../run/options.js";
 import { KEY_SCHEME } from "../scope/key.js";
-import type { NewRun, RunRecord, Store } from "../stores/store.js";
+import type { NewRun, ParentCall, RunRecord, Store } from "../stores/store.js";
+import { hasEnded } from "./ended.js";
 
 export interface ChildRunsOptions {
   store: Store;
@@ -47,14 +49,20 @@ export class ChildRuns implements Children {
     const { created, run } = await store.create(made);
     if (!created && !isOwn(run, request))
       throw new RunExistsError("Another run has the id of a child run", { runId: id });
-    const goesOn = run.status === "running" || run.status === "waiting" || (again && run.status === "failed");
-    if (!goesOn) return;
+    const resumed =
+      run.status === "failed" && (this.refusalOf(run) !== undefined || (again && !(await this.isTold(parent))));
+    if (hasEnded(run.status) && !resumed) return;
     try {
-      await this.options.drive(request, again);
+      await this.options.drive(request, resumed);
     } catch (error) {
       // Whoever has it will bring it to its end, and tell.
       if (!isA(error, RunOwnedError) && !isA(error, StaleOwnerError)) throw error;
     }
+  }
+
+  /** Whether a parent that was resumed has news of its child: then that has been resumed, and has ended again since. */
+  private async isTold({ id, key }: ParentCall): Promise<boolean> {
+    return (await this.options.store.inbox(id)).some(({ target }) => target === key);
   }
 
   isBusy(id: string): boolean {
@@ -69,12 +77,25 @@ export class ChildRuns implements Children {
     switch (run.status) {
       case "completed":
         return { ok: true, value: run.output! };
-      case "failed":
-        return { ok: true, failed: true, value: run.error! };
+      case "failed": {
+        const refusal = this.refusalOf(run);
+        return refusal === undefined ? { ok: true, failed: true, value: run.error! } : { ok: false, refusal };
+      }
       case "cancelled":
         return failed(new RunCancelledError(id));
       default:
         return undefined;
+    }
+  }
+
+  /** Why a run could not be gone on with: no failure of its own, since it goes on when that is mended. */
+  private refusalOf({ error }: RunRecord): Error | undefined {
+    try {
+      const value = this.options.codec.decode(error!);
+      return isRefusal(value) ? value : undefined;
+    } catch {
+      // A type of the user's that cannot be read is none of ours.
+      return undefined;
     }
   }
 }

@@ -21,7 +21,7 @@ import { type Ending, wakeOf } from "../run/end/ending.js";
 import { Execution } from "../run/execution.js";
 import { isCancelRequest } from "../run/live/cancel-request.js";
 import { encodeError } from "../run/live/outcome.js";
-import { arrange, withCauses } from "../run/record/record.js";
+import { arrange, toRunAgain } from "../run/record/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
@@ -261,26 +261,24 @@ export class Driver {
     const since = await store.entries(id, known.length);
     const entries = since.length === 0 ? known : [...known, ...since];
     if (since.length > 0) checkJournal(id, entries);
-    const culprits =
-      options.retry === "all"
-        ? entries.filter(({ state }) => state === "failed").map(({ key }) => key)
-        : (run.culprits ?? []);
-    if (run.status !== "running") {
-      // Whoever asked for a cancellation has seen that the run had failed before.
-      const moot = run.status === "failed" ? (await store.inbox(id)).filter(isCancelRequest) : [];
+    const rerun = toRunAgain(run, entries, options.retry === "all");
+    if (run.status !== "running" || options.retry === "all") {
+      // Whoever asked for a cancellation has seen that the run had failed before; and of child runs, news count from now on.
+      const before = run.status === "failed" ? await store.inbox(id) : [];
+      const moot = before.filter((message) => isCancelRequest(message) || rerun.has(message.target));
       await store.append(id, run.fence, [], {
         status: "running",
         due: null,
         refuse: moot.map(({ number }) => number),
         output: null,
         error: null,
-        culprits: null,
+        // Whoever takes the run up after a crash has what is left of them to run again.
+        culprits: rerun.size === 0 ? null : [...rerun],
         orphans: null,
         edited: null,
       });
     }
     if (this.over) throw new ShutdownError(id);
-    const rerun = withCauses(entries, culprits);
     const record = arrange(entries, rerun);
     const active = new ActiveRun({
       id,

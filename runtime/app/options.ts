@@ -59,11 +59,14 @@ export interface StartOptions {
 export interface EnqueueOptions<Session = unknown> extends StartOptions, OrderOptions<Session> {}
 
 export interface ResumeOptions {
-  /** `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. */
+  /**
+   * `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. Holds for this
+   * build of the code, over crashes too, once the run has got any further.
+   */
   accept?: "edits";
-  /** `"continue"`: go on although unchanged code took another path than the recorded one. */
+  /** `"continue"`: go on although unchanged code took another path than the recorded one. Holds as `accept` does. */
   divergence?: "continue";
-  /** `"all"`: run every failed step again, not only those that failed the run. */
+  /** `"all"`: run every failed step again, not only those that failed the run. Holds, over crashes too, until they have. */
   retry?: "all";
 }
 

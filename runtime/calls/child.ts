@@ -1,5 +1,5 @@
 /** `child`: a run of its own, begun by a run that waits for it. */
-import { InvalidArgumentError, OutsideRunError, ShutdownError, StoreError } from "../errors.js";
+import { InvalidArgumentError, ShutdownError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
@@ -10,6 +10,7 @@ import { encodeError } from "../run/live/outcome.js";
 import type { ChildRequest } from "../run/options.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
+import { nobodyThere } from "./without-run.js";
 import type { AnyWorkflow, Workflow } from "./workflow.js";
 
 export interface ChildOptions {
@@ -40,7 +41,7 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
   const { id } = (options ?? {}) as ChildOptions;
   if (id !== undefined) checkName("A child run's id", id, "Leave it out for one made of the parent's.");
   const identity = identify("child", at, undefined);
-  if (identity === undefined) throw new OutsideRunError("child");
+  if (identity === undefined) throw nobodyThere("child");
   const { execution, key, chain, within, entry, record } = identity;
   const started = workflow as AnyWorkflow;
   const place = { runId: execution.id, key, at: placeOf(record) };

@@ -1,9 +1,9 @@
 /** `events`: a stream of messages to one run. */
-import { OutsideRunError } from "../errors.js";
 import { type CallSite, identify, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import type { StandardSchema } from "./schema.js";
 import { type Asked, ask, readOptions } from "./wait-for.js";
+import { nobodyThere } from "./without-run.js";
 
 export interface StreamOptions<T = unknown> {
   /** Shown with the open wait for the next message. */
@@ -29,7 +29,7 @@ function stream(at: CallSite | undefined, [name, options]: unknown[]): AsyncIter
   const { payload, schema } = readOptions("events", options);
   const asked: Asked = { payload, schema, limit: undefined };
   const identity = identify("events", at, undefined);
-  if (identity === undefined) throw new OutsideRunError("events");
+  if (identity === undefined) throw nobodyThere("events");
   let number = 0;
   let over = false;
   return {

@@ -1,14 +1,15 @@
 /** `waitFor`: a question that somebody outside the run answers, any time later. */
-import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { InvalidArgumentError } from "../errors.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import type { Answer } from "../run/live/waiting-room.js";
+import type { CheckedAnswer } from "../run/live/waiting-room.js";
 import { type Duration, milliseconds } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import { describeIssue, isSchema, type StandardSchema } from "./schema.js";
+import { nobodyThere } from "./without-run.js";
 
 export interface WaitOptions<T = unknown> {
   /** Shown with the open wait, for whoever answers. */
@@ -40,7 +41,7 @@ function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unkno
   checkName("The name of a wait", name, 'Call `waitFor("name")`.');
   const { payload, schema, limit } = readOptions("waitFor", given);
   const identity = identify("waitFor", at, undefined);
-  if (identity === undefined) throw new OutsideRunError("waitFor");
+  if (identity === undefined) throw nobodyThere("waitFor");
   return ask(identity, name, { payload, schema, limit });
 }
 
@@ -104,9 +105,9 @@ function acceptance(
   { codec }: Execution,
   schema: StandardSchema | undefined,
   timed: boolean,
-): ((given: string) => Answer | Promise<Answer>) | undefined {
+): ((given: string) => CheckedAnswer | Promise<CheckedAnswer>) | undefined {
   if (schema === undefined && !timed) return undefined;
-  const kept = (value: unknown): Answer => ({
+  const kept = (value: unknown): CheckedAnswer => ({
     ok: true,
     value: codec.encode(timed ? { timedOut: false, value } : value),
   });

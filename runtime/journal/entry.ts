@@ -89,6 +89,8 @@ export interface Entry {
   modules?: Array<
     [path: string, text: string, sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>]
   >;
+  /** On the first entry after a resume that accepted what the record and the code differ in. */
+  accepted?: Accepted;
   /** On the first entry of each process that traces the run: what the next one's trace refers to; see `telemetry/telemetry.ts`. */
   trace?: string;
   /** Name of the process that wrote this entry and those that follow, on each that another process wrote than the one before. */
@@ -97,4 +99,12 @@ export interface Entry {
   format?: number;
   /** On a run's first entry: the workflow function's module and container, joined by `#`. */
   root?: string;
+}
+
+/** What a resume has accepted of all that was recorded before. */
+export interface Accepted {
+  /** What edits had done: with this build, given as the text fingerprints of the modules that have a part in the run. */
+  edits?: Array<[path: string, text: string]>;
+  /** That unchanged code took another path. */
+  divergence?: true;
 }

@@ -9,7 +9,7 @@ import type { Call } from "../run/call.js";
 import type { Ending } from "../run/end/ending.js";
 import { Execution } from "../run/execution.js";
 import type { Children } from "../run/options.js";
-import { arrange, type RunRecordView, withCauses } from "../run/record/record.js";
+import { arrange, type RunRecordView, toRunAgain } from "../run/record/record.js";
 import { memoryStore } from "../stores/memory.js";
 import type { Owner, WholeRun } from "../stores/store.js";
 
@@ -43,10 +43,10 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
   const { workflow, input, whole, codec, grace, acceptEdits = false, continueDivergence = false } = rehearsal;
   const { id } = whole.run;
   const store = memoryStore();
-  await store.restore([whole]);
+  await store.restore([{ ...whole, run: { ...whole.run, status: "running" } }]);
   const claim = await store.claim(id, nobody, () => true, { now: 0, until: 0 });
   if (!claim.claimed) throw new Error("A copy that nobody owns could not be claimed");
-  const rerun = withCauses(whole.entries, whole.run.culprits ?? []);
+  const rerun = toRunAgain(whole.run, whole.entries, false);
   const record = arrange(whole.entries, rerun);
   let stalled!: () => void;
   let failed!: (error: unknown) => void;

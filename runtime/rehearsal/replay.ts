@@ -86,7 +86,7 @@ export async function replayRun(exported: ExportedRun, options: ReplayOptions): 
     const rehearsed = await rehearse({
       workflow,
       input: codec.decode(run.input),
-      whole: { run: { ...run, status: "running" }, entries, inbox: [] },
+      whole: { run, entries, inbox: [] },
       codec,
       grace,
       acceptEdits: options.accept === "edits",

@@ -10,7 +10,7 @@ import type { Clock } from "../clock.js";
 import type { StalledError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
 import type { Codec } from "../journal/codec.js";
-import type { Entry } from "../journal/entry.js";
+import { type Entry, isOutcome } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
@@ -89,6 +89,7 @@ export class Execution implements RunScope {
     this.journal = new JournalWriter({
       ...{ id, store, lastSeq, lastProcess, fence, keeper, hold },
       code: this.present,
+      accepted: this.checks,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
     });
@@ -109,10 +110,7 @@ export class Execution implements RunScope {
       onRead: () => this.callTurn(),
     });
     this.standstill = new Standstill({ lifetime, replay, calls, waits, changes, children, clock });
-    this.turns = new Turns(
-      () => this.turn(),
-      () => replay.peek() !== undefined,
-    );
+    this.turns = new Turns(this.turn, () => replay.peek() !== undefined);
   }
 
   /** Whether the run is under way in this process. */
@@ -219,7 +217,8 @@ export class Execution implements RunScope {
   }
 
   private accepts(within: StepExtent | null): boolean {
-    return !within?.over && this.serves(within);
+    if (within === null) return this.lifetime.phase === "running";
+    return !within.over && this.serves(within);
   }
 
   /** Whether code still gets anything done and told: that of a step's body, or of the run itself. */
@@ -294,7 +293,9 @@ export class Execution implements RunScope {
       then();
       this.wake();
     };
-    this.journal.append(newEntry(call, outcome, details, this.clock), change, isDurable, this.lifetime.breakOff);
+    const redone = isOutcome(outcome.state) ? this.failures.redone(call.key) : undefined;
+    const changes = redone === undefined ? change : { ...change, ...redone };
+    this.journal.append(newEntry(call, outcome, details, this.clock), changes, isDurable, this.lifetime.breakOff);
     // Behind the commit, so that what it brings has its turn in the same round.
     this.turns.layOn();
   }
@@ -315,8 +316,8 @@ export class Execution implements RunScope {
     if (this.lifetime.phase !== "closed") this.turns.call();
   }
 
-  private turn(): void {
-    if (!this.open) return;
+  private readonly turn = (): void => {
+    if (this.lifetime.phase === "closed") return;
     const next = this.replay.take();
     if (next !== undefined) {
       const recorded = next.recorded!;
@@ -333,7 +334,7 @@ export class Execution implements RunScope {
       }
     }
     this.rest();
-  }
+  };
 
   private start(calls: readonly Call[]): void {
     const { instead } = this.options;

@@ -18,6 +18,8 @@ export interface JournalWriterOptions {
   lastProcess?: string | undefined;
   /** The code that takes part in the run: what is new of it stands in the next entry. */
   code?: PresentCode;
+  /** What its resume has accepted, as the next entry is to tell. */
+  accepted?: { takeNews(): Pick<Entry, "accepted"> | undefined };
   /** The trace that the run goes on in, as the next entry is to tell. */
   trace?: string | undefined;
   fence: number;
@@ -106,8 +108,10 @@ export class JournalWriter {
 
   /** Has an entry say how the journal goes on from here, where the entries before do not. */
   private sign(entry: Entry): void {
-    const { code } = this.options;
+    const { code, accepted } = this.options;
     if (code?.hasNews) Object.assign(entry, code.takeNews());
+    const news = accepted?.takeNews();
+    if (news !== undefined) Object.assign(entry, news);
     if (this.trace !== undefined) entry.trace = this.trace;
     this.trace = undefined;
     if (!this.signed) entry.process = processName();

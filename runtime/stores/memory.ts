@@ -23,8 +23,8 @@ export interface MemoryStore extends Store {
   /**
    * An independent copy, as a crash would have left it: nobody owns a run. With a run's id and a number of entries,
    * that run's journal ends after so many, as if the crash had come just then: the run has not ended, even if those
-   * are all its entries, and answers used by later entries are unused again. For tests that resume from each prefix
-   * of a journal.
+   * are all its entries, answers used by later entries are unused again, and failed steps that a resume had not run
+   * again by then are still to be run again. For tests that resume from each prefix of a journal.
    *
    * @throws RunNotFoundError for an unknown id.
    */
@@ -42,9 +42,18 @@ interface Kept {
   keeper?: string | undefined;
   /** JSON of each entry. */
   entries: string[];
-  /** How the entries came: so many of them in one append, with the message numbers it used up. */
-  appends: Array<{ entries: number; consume: readonly number[] }>;
+  /** How the entries came. */
+  appends: Append[];
   inbox: Array<Message & { used: boolean; refused?: boolean }>;
+}
+
+interface Append {
+  /** How many entries came with it. */
+  entries: number;
+  /** Numbers of the messages that it used up. */
+  consume: readonly number[];
+  /** Keys of the failed calls that a run under way had to run again from then on. */
+  culprits: readonly string[] | undefined;
 }
 
 /** Nothing here speaks through `this`, so that a test may spread the store and put a method of its own in. */
@@ -96,7 +105,7 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
         runs.set(run.id, {
           run: kept,
           entries: entries.map((entry) => JSON.stringify(entry)),
-          appends: [{ entries: entries.length, consume: [] }],
+          appends: [{ entries: entries.length, consume: [], culprits: culpritsUnderWay(run) }],
           inbox: inbox.map(({ number, target, value, at }) => ({ number, target, value, at, used: false })),
         });
       }
@@ -193,13 +202,14 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       checkSequence(id, entries, kept.entries.length);
       const texts = entries.map((entry) => JSON.stringify(entry));
       kept.entries.push(...texts);
-      kept.appends.push({ entries: entries.length, consume: [...(change?.consume ?? [])] });
       for (const message of kept.inbox) {
         if (change?.refuse?.includes(message.number)) message.refused = true;
         message.used ||= message.refused || (change?.consume?.includes(message.number) ?? false);
       }
       applyChange(kept.run, change, entries.at(-1)?.endedAt);
       if (change?.keeper !== undefined) kept.keeper = change.keeper ?? undefined;
+      const consume = [...(change?.consume ?? [])];
+      kept.appends.push({ entries: entries.length, consume, culprits: culpritsUnderWay(kept.run) });
       const { wake } = change ?? {};
       if (wake !== undefined && runs.has(wake.run)) put(wake.run, { target: wake.target, value: "", at: wake.at });
     },
@@ -271,6 +281,11 @@ function keptRun(id: string, due: number | undefined): KeptRun {
   return due === undefined ? { id } : { id, due };
 }
 
+/** Of a run that has failed nobody has asked yet that it goes on. */
+function culpritsUnderWay({ status, culprits }: WholeRun["run"]): readonly string[] | undefined {
+  return status === "failed" ? undefined : culprits;
+}
+
 function isDue({ due }: RunRecord, until: number): boolean {
   return due !== undefined && due <= until;
 }
@@ -284,13 +299,13 @@ function disown(run: RunRecord): void {
 function cut(kept: Kept, length: number): void {
   kept.entries.length = length;
   const used = new Set<number>();
-  const appends: Kept["appends"] = [];
+  const appends: Append[] = [];
   let left = length;
   for (const append of kept.appends) {
     if (append.entries > left) {
       const partly = answered(kept, append.consume, length - left);
       for (const number of partly) used.add(number);
-      if (left > 0) appends.push({ entries: left, consume: partly });
+      if (left > 0) appends.push({ entries: left, consume: partly, culprits: appends.at(-1)?.culprits });
       break;
     }
     left -= append.entries;
@@ -302,7 +317,8 @@ function cut(kept: Kept, length: number): void {
   kept.run.status = "running";
   kept.run.output = undefined;
   kept.run.error = undefined;
-  kept.run.culprits = undefined;
+  const culprits = appends.at(-1)?.culprits;
+  kept.run.culprits = culprits && [...culprits];
   kept.run.orphans = undefined;
   kept.run.edited = undefined;
   kept.run.due = undefined;

@@ -26,8 +26,7 @@ export function openDatabase(path: string, driver?: DriverName): Connection {
     if (builtin) return new builtin.DatabaseSync(path);
     if (driver === "node:sqlite") throw new Error("this version of Node has no node:sqlite");
   }
-  const Package = loadPackage();
-  return new Package(path);
+  return openWithPackage(path);
 }
 
 type Database = new (path: string) => Connection;
@@ -53,12 +52,24 @@ function loadBuiltin(): BuiltinModule | undefined {
   return builtinModule;
 }
 
-function loadPackage(): Database {
+function openWithPackage(path: string): Connection {
+  let reason = "is not installed";
   try {
-    return createRequire(import.meta.url)("better-sqlite3") as Database;
+    const Package = createRequire(import.meta.url)("better-sqlite3") as Database;
+    reason = "is not built for this Node";
+    return new Package(path);
   } catch (cause) {
-    throw new Error("this version of Node has no node:sqlite (22.13 has), and better-sqlite3 cannot be loaded", {
-      cause,
-    });
+    if (!isUnloadable(cause)) throw cause;
+    const what = `this Node has no SQLite of its own (22.13 has), and the package better-sqlite3 ${reason}`;
+    throw Object.assign(new Error(what, { cause }), { code: noDriver });
   }
+}
+
+/** `code` of the error when neither of the two can be loaded. */
+export const noDriver = "NO_DRIVER";
+
+/** The package, or what its install script builds, is not there or is for another Node. */
+function isUnloadable(error: unknown): boolean {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  return code === "MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED" || /\bbindings file\b/.test(String(message));
 }

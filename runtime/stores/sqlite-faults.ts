@@ -1,5 +1,6 @@
 /** What helps when SQLite fails. Both drivers tell its result code, each in its own way. */
 import { fieldOf, isA, wordsOf } from "../journal/careful.js";
+import { noDriver } from "./sqlite-driver.js";
 
 /** SQLite's result codes that have a cure of their own, https://www.sqlite.org/rescode.html. */
 const numbers: Readonly<Record<number, string>> = {
@@ -35,6 +36,8 @@ const cures: Readonly<Record<string, string>> = {
   EPERM: ofFolder,
   ENOTDIR: ofFolder,
   EEXIST: ofFolder,
+  [noDriver]:
+    "Install it, or build it (`npm rebuild better-sqlite3`; package managers that run no install scripts have to be told to: `pnpm approve-builds`); or use Node 22.13 or later",
 };
 
 /** SQLITE_IOERR_SHORT_READ: not the disk is at fault, the file has been cut. */

@@ -29,7 +29,7 @@ export interface RunRecord {
   output?: string;
   /** Encoded error of a failed run. */
   error?: string;
-  /** Keys of the failed steps that failed the run; the next resume runs them again. */
+  /** Keys of the failed calls that failed the run; the next resume runs them again. While it goes on: those that are left. */
   culprits?: string[];
   /** Keys of recorded calls that nobody had asked for when the run last ended. */
   orphans?: string[];

@@ -58,14 +58,84 @@ describe("an edit that the run has met", () => {
     }
   });
 
-  it("that was accepted once has to be accepted again after a crash, and is never called a divergence", async () => {
+  it("that was accepted once holds over crashes, as soon as the run has got any further", async () => {
     const store = await recorded(v1, 2);
+    await expect(resumed(store.fork(), flow(without))).rejects.toMatchObject({ code: "RETIRED_SITE" });
     expect(await resumed(store, flow(without), { accept: "edits" })).toEqual(["charge", "ship"]);
-    ran = [];
+    expect(ran).toEqual(["ship"]);
     const { length } = await store.entries(id);
-    const left = store.fork(id, length);
-    await expect(resumed(left, flow(without))).rejects.toMatchObject({ code: "RETIRED_SITE" });
-    expect(await resumed(left, flow(without), { accept: "edits" })).toEqual(["charge", "ship"]);
+    for (let kept = 3; kept <= length; kept++)
+      expect(await resumed(store.fork(id, kept), flow(without))).toEqual(["charge", "ship"]);
+    expect(ran).toEqual(["ship"]);
+  });
+
+  it("that was accepted once is accepted of that build alone, and never called a divergence", async () => {
+    const more = `${bodiesOf("charge", "mail", "ship", "pack", "send")}
+      export const w = workflow("w", async () => [
+        await step(charge), await step(mail), await step(ship), await step(pack), await step(send),
+      ]);`;
+    const store = await recorded(more, 3);
+    const edited = more.replace("await step(mail), ", "");
+    expect(await resumed(store, flow(edited), { accept: "edits" })).toEqual(["charge", "ship", "pack", "send"]);
+    const left = store.fork(id, 4);
+    ran = [];
+    const another = flow(edited.replace("await step(ship), ", ""));
+    await expect(resumed(left, another)).rejects.toMatchObject({ code: "RETIRED_SITE" });
+    await expect(resumed(left, flow(edited.replace("await step(pack), ", "")))).rejects.toMatchObject({
+      code: "RETIRED_SITE",
+    });
+    expect(ran).toEqual([]);
+    // The build that was accepted is still at liberty to go on, and so is the one that recorded the run.
+    expect(await resumed(left.fork(), flow(edited))).toEqual(["charge", "ship", "pack", "send"]);
+    expect(ran).toEqual(["send"]);
+    expect(await resumed(left, flow(more))).toEqual(["charge", "mail", "ship", "pack", "send"]);
+    expect(ran).toEqual(["send", "send"]);
+  });
+
+  it("that was accepted once holds for calls whose arguments it has changed", async () => {
+    const first = `${bodiesOf("charge", "ship")}
+      const card = "one";
+      export const w = workflow("w", async () => [await step(charge, card), await step(ship)]);`;
+    const store = await recorded(first, 1);
+    const edited = first.replace('"one"', '"two"');
+    await expect(resumed(store.fork(), flow(edited))).rejects.toMatchObject({ code: "REPLAY_MISMATCH" });
+    expect(await resumed(store, flow(edited), { accept: "edits" })).toEqual(["charge", "ship"]);
+    ran = [];
+    expect(await resumed(store.fork(id, 2), flow(edited))).toEqual(["charge", "ship"]);
+    await expect(resumed(store.fork(id, 2), flow(first.replace('"one"', '"three"')))).rejects.toMatchObject({
+      code: "REPLAY_MISMATCH",
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it("another path of unchanged code that was accepted once holds over crashes", async () => {
+    let isSlow = true;
+    const source = `import { step, workflow } from "stepmark";
+      import { note, isSlow } from "bodies";
+      ${bodiesOf("charge", "mail", "fast", "ship", "last")}
+      export const w = workflow("w", async () => [
+        await step(charge), isSlow() ? await step(mail) : await step(fast), await step(ship), await step(last),
+      ]);`;
+    const imports = { bodies: { note, isSlow: () => isSlow } };
+    const torn = (build(source, { imports }) as { w: AnyWorkflow }).w;
+    const store = memoryStore();
+    await (await new Stepmark({ store, workflows: [torn] }).start(torn, undefined, { id })).result();
+    const left = store.fork(id, 2);
+    isSlow = false;
+    await expect(resumed(left.fork(), torn)).rejects.toMatchObject({ code: "DIVERGENCE" });
+    const went = ["charge", "fast", "ship", "last"];
+    ran = [];
+    expect(await resumed(left, torn, { divergence: "continue" })).toEqual(went);
+    expect(ran).toEqual(["fast", "ship", "last"]);
+    for (const kept of [3, 4, 5]) {
+      ran = [];
+      expect(await resumed(left.fork(id, kept), torn), `after ${kept}`).toEqual(went);
+      expect(ran).toEqual(["fast", "ship", "last"].slice(kept - 2));
+    }
+    // What was recorded since has been accepted by nobody.
+    isSlow = true;
+    ran = [];
+    await expect(resumed(left.fork(id, 3), torn)).rejects.toMatchObject({ code: "DIVERGENCE" });
     expect(ran).toEqual([]);
   });
 

@@ -1,10 +1,12 @@
 /** Runs that fail and are resumed: which steps run again, and what becomes of what was recorded after the failure. */
 import {
   type AnyWorkflow,
+  type Entry,
   type MemoryStore,
   memoryStore,
   NonRetryableError,
   Stepmark,
+  sleep,
   step,
   stepContext,
   workflow,
@@ -106,6 +108,72 @@ describe("a saga that compensates and rethrows", () => {
       expect((await app(fork, saga).get(id)).orphans).toEqual(["saga/work~3"]);
     }
   });
+});
+
+describe("a resume holds until the failed steps have run again, whatever its journal ends with", () => {
+  const outer = async (): Promise<string> => (await step(work, "a")) + (await step(work, "b"));
+  const quick = workflow("quick", async () => step(work, "b"));
+  const flows = {
+    "one step": workflow("one", async () => [await step(work, "a"), await step(work, "b"), await step(work, "c")]),
+    "a compensation": workflow("compensated", async () => {
+      try {
+        return [await step(work, "a"), await step(work, "b")];
+      } catch (error) {
+        await step(work, "undo");
+        throw error;
+      }
+    }),
+    "a step in a step": workflow("inner", async () => [await step(outer), await step(work, "c")]),
+    "one of two branches": workflow("branches", async () =>
+      Promise.all(["a", "b"].map(async (item) => [await step(work, item), await step(work, `${item}2`)])),
+    ),
+    "a race": workflow("race", async () => [await Promise.race([step(work, "b"), sleep("1h")]), await step(work, "c")]),
+    "a workflow in a workflow": workflow("outermost", async () => [await quick(undefined), await step(work, "c")]),
+  } satisfies Record<string, AnyWorkflow>;
+  const stepsDone = (entries: Entry[]): string[] =>
+    entries.filter(({ kind, state }) => kind === "step" && state === "done").map(({ key }) => key);
+
+  for (const [name, flow] of Object.entries(flows)) {
+    it(`of ${name}`, async () => {
+      const store = memoryStore();
+      failing = new Set(["b"]);
+      await expect(started(store, flow)).rejects.toThrow("b failed");
+      failing = new Set();
+      const before = (await store.entries(id)).length;
+      const expected = await resumed(store, flow);
+      const journal = await store.entries(id);
+      expect(journal.length).toBeGreaterThan(before);
+      for (let kept = before; kept <= journal.length; kept++) {
+        const fork = store.fork(id, kept);
+        bodies.reset();
+        expect(await resumed(fork, flow), `after ${kept} of ${journal.length}`).toEqual(expected);
+        const done = stepsDone(journal.slice(0, kept));
+        expect(bodies.ran.filter((key) => done.includes(key))).toEqual([]);
+        // And once more, by a crash in the midst of that.
+        const length = (await fork.entries(id)).length;
+        for (let again = kept; again <= length; again++)
+          expect(await resumed(fork.fork(id, again), flow), `after ${kept}, then ${again}`).toEqual(expected);
+      }
+    });
+
+    it(`of ${name}, which fails a second time: that is delivered, and the next resume runs it again`, async () => {
+      const store = memoryStore();
+      failing = new Set(["b"]);
+      await expect(started(store, flow)).rejects.toThrow("b failed");
+      const before = (await store.entries(id)).length;
+      await expect(resumed(store, flow)).rejects.toThrow("b failed");
+      const journal = await store.entries(id);
+      failing = new Set();
+      const expected = await resumed(store.fork(), flow);
+      for (let kept = before + 1; kept <= journal.length; kept++) {
+        const fork = store.fork(id, kept);
+        bodies.reset();
+        await expect(resumed(fork, flow), `after ${kept} of ${journal.length}`).rejects.toThrow("b failed");
+        expect(bodies.labels).not.toContain("b");
+        expect(await resumed(fork, flow)).toEqual(expected);
+      }
+    });
+  }
 });
 
 describe("failed steps", () => {

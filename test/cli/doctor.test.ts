@@ -1,6 +1,7 @@
 /** `stepmark doctor`: what it finds in projects, builds and stores. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import process from "node:process";
 import { buildSync, transformSync } from "esbuild";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -327,4 +328,35 @@ describe("how a store is", () => {
     ]);
     rmSync(at);
   });
+
+  // A Node with SQLite of its own needs no package.
+  it.skipIf(process.getBuiltinModule?.("node:sqlite") !== undefined)(
+    "tells what is missing where better-sqlite3 is not there or was not built, and so does every use of the store",
+    () => {
+      const own = installProgram("undriven");
+      const sqlite = path.join(own.folder, "node_modules/stepmark/node_modules/better-sqlite3");
+      const use = (): string[] => {
+        own.write(".stepmark/runs.db", "");
+        const { what, cure } = findings(own).found.find(({ what }) => what.includes("SQLite")) ?? expect.fail();
+        expect(cure).toContain("`npm rebuild better-sqlite3`");
+        const { stderr } = own.stepmark("runs");
+        expect(stderr).toContain("`pnpm approve-builds`");
+        return [what.replace("SQLite cannot be used: ", ""), stderr];
+      };
+      rmSync(sqlite);
+      const missing = use();
+      expect(missing[0]).toBe(
+        "this Node has no SQLite of its own (22.13 has), and the package better-sqlite3 is not installed",
+      );
+      expect(missing[1]).toContain(missing[0]);
+      mkdirSync(sqlite);
+      writeFileSync(
+        path.join(sqlite, "index.js"),
+        'module.exports = class { constructor() { throw new Error("Could not locate the bindings file. Tried:"); } };',
+      );
+      expect(use()[0]).toMatch(/better-sqlite3 is not built for this Node$/);
+      own.remove();
+    },
+    60_000,
+  );
 });

@@ -138,6 +138,28 @@ describe("stepmark resume and retry", () => {
     expect(app.stepmark("show", "r-1").stdout).toMatch(/book +done .* failed 2 times before/);
   });
 
+  it("take several runs, or all that failed with one code", () => {
+    app.write("closed", "");
+    for (const id of ["m-1", "m-2"]) app.begin("order", id, { items: ["bb"] });
+    expect(go("resume", "--code", "RETIRED_SITE")).toMatchObject({
+      status: 0,
+      stderr: "No run has failed with RETIRED_SITE.\n",
+    });
+    const both = go("resume", "m-1", "m-2");
+    expect(both.status).toBe(1);
+    expect(both.stdout).toMatch(/^m-1:\n[\s\S]*run\.failed[\s\S]*\nm-2:\n[\s\S]*run\.failed/);
+    for (const id of ["n-1", "n-2"]) app.begin("unsteady", id);
+    for (const id of ["n-1", "n-2"]) expect(go("resume", id).status).toBe(1);
+    const unsteady = go("resume", "--code", "REPLAY_MISMATCH");
+    expect(unsteady.status).toBe(1);
+    expect(unsteady.stdout).toMatch(/n-1:\n[\s\S]*\nn-2:\n/);
+    expect(unsteady.stdout).not.toContain("m-1");
+    rmSync(path.join(app.folder, "closed"));
+    expect(go("retry", "m-1", "m-2").status).toBe(3);
+    expect([statusOf("m-1"), statusOf("m-2")]).toEqual(["waiting", "waiting"]);
+    expect(go("resume", "m-1", "--code", "X").stderr).toContain("--code takes the place of runs");
+  });
+
   it("go on with what a killed process left, and a run that sleeps is left to its time", () => {
     app.write("open", "");
     expect(app.begin("slow", "r-2")).toBe("body\ncompleted");
@@ -192,6 +214,21 @@ describe("stepmark resume and retry", () => {
     const typescript = app.stepmark("resume", "r-6", "--workflows", "flows.ts");
     expect(typescript.status).toBe(2);
     expect(typescript.stderr).toMatch(/is nothing that Node .* can load|exports no workflow/);
+  });
+});
+
+describe("a module that does more than export workflows", () => {
+  const ofTheirOwn = "export the workflows from one that does nothing else";
+  it.each([
+    ["fails when it is loaded", 'throw new Error("no port");', "fails when it is loaded: no port"],
+    ["awaits what nobody brings", "await new Promise(() => {});", "is never loaded to its end"],
+  ])("and %s is told what it is for", (_, code, words) => {
+    app.begin("nap", "x-1");
+    app.write("dist/more.js", `export * from "./flows.js";\n${code}\n`);
+    const { status, stderr } = app.stepmark("resume", "x-1", "--workflows", "dist/more.js");
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(words) });
+    expect(stderr).toContain(ofTheirOwn);
+    expect(statusOf("x-1")).toBe("waiting");
   });
 });
 

@@ -1,6 +1,7 @@
 /** `stepmark export`, `import` and `replay`, run as the program that npm installs, over builds of one application. */
 import { spawnSync } from "node:child_process";
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -193,6 +194,13 @@ describe("stepmark replay", () => {
       "ok  two (order): 0 hits; 2 not reached: order/charge, order/go; goes on with the new step `audit` (src/flows.js:5, key order/audit)",
     ]);
     expect(lines("versioned", "--store", "runs.db")[1]).toContain('changed("v2") is false');
+    // Without any name: what is in flight in the store that all commands look at.
+    const home = path.join(folder, ".stepmark");
+    mkdirSync(home);
+    for (const file of readdirSync(folder).filter((name) => name.startsWith("runs.db")))
+      copyFileSync(path.join(folder, file), path.join(home, file));
+    expect(lines("v1")).toEqual(["2 replayed, and this build can go on with them", ...all]);
+    rmSync(home, { recursive: true });
   });
 
   it("ends with 1 for a build that cannot, and says why as a resume would", () => {
@@ -235,7 +243,7 @@ describe("a command line that makes no sense", () => {
     [["import", "--flat", "v1/flows.js", "--workflows", "v1/flows.js"], "holds no JSON"],
     [["import", "--flat", "null.json", "--workflows", "v1/flows.js"], "holds something else than histories"],
     [["replay", "all"], "--workflows has to name"],
-    [["replay", "--workflows", "v1/flows.js"], "runs have to be named"],
+    [["replay", "--workflows", "v1/flows.js"], "there is no store ./.stepmark/runs.db"],
     [["replay", "all", "--workflows", "none.js"], "there is no module none.js"],
     [["replay", "all", "--workflows", "v1/flows.js", "--accept", "all"], '--accept takes "edits"'],
     [["replay", "no-such-run", "--workflows", "v1/flows.js"], "there is no store ./.stepmark/runs.db"],

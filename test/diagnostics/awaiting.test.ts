@@ -22,6 +22,28 @@ describe("nobody awaits", () => {
     ["items.forEach(async (item) => { await step(f, item); });", ["2003 forEach"]],
     ["items.forEach((item) => step(f, item));", ["2003 forEach"]],
     ["items.forEach((item) => { return step(f, item); });", ["2003 forEach"]],
+    ["const one = async (item: any) => { await step(f, item); }; items.forEach(one);", ["2003 forEach"]],
+    ["items.map(async (item) => { await step(f, item); await step(o, item); });", ["2001 map"]],
+    ["items.map((item) => step(f, item));", ["2001 map"]],
+    ["const ps = items.map((item) => step(f, item)); return 1;", ["2001 map"]],
+    ["const one = async (item: any) => { await step(f, item); }; items.map(one);", ["2001 map"]],
+    ["const ps = items.map((item) => step(f, item)); if (o.x) return 1; return Promise.all(ps);", ["2002 map"]],
+    ["const ps: any[] = []; for (const item of items) ps.push(step(f, item)); return 1;", ["2001 step"]],
+    ["const ps = new Map(); for (const item of items) { ps.set(item, step(f, item)); }", ["2001 step"]],
+    ["const pay = { async all() { await step(f); } }; pay.all();", ["2001 pay.all"]],
+    ["class Pay { async all() { await step(f); } } new Pay().all();", ["2001 new Pay().all"]],
+    ["class Pay { all = async () => { await step(f); }; } const pay = new Pay(); pay.all();", ["2001 pay.all"]],
+    ["class Pay { static async all() { await step(f); } } Pay.all();", ["2001 Pay.all"]],
+    [
+      "class A { async all() { await step(f); } } class B extends A { go() { this.all(); } } return new B();",
+      ["2001 this.all"],
+    ],
+    [
+      "class A { async all() { await step(f); } } class B extends A { async all() { super.all(); } } return new B();",
+      ["2001 super.all"],
+    ],
+    ["class A { async #all() { await step(f); } go() { this.#all(); } } return new A();", ["2001 this.#all"]],
+    ['const sub = workflow("sub", async () => step(f)); sub();', ["2001 sub"]],
   ])("%s", (statements, expected) => {
     expect(toldIn(statements)).toEqual(expected);
   });
@@ -48,6 +70,20 @@ describe("nobody awaits", () => {
     "for (const item of items) await step(f, item);",
     "return items.reduce(async (before, item) => { await before; return step(f, item); }, Promise.resolve());",
     "{ const step = f; step(1); }",
+    "const ps = []; for (const item of items) ps.push(step(f, item)); if (!ps.length) return 1; await Promise.all(ps);",
+    "const ps = []; ps.push(step(f)); o.later = ps;",
+    "const ps = items.map((item) => step(f, item)); for (const p of ps) await p;",
+    "return items.map((item) => step(f, item));",
+    "await o.stream.map(async (item: any) => { await step(f, item); }).toArray();",
+    "o.queue.push(step(f));",
+    "const pay = { async all() { await step(f); } }; await pay.all();",
+    "class A { all() {} } class B extends A { async all() { await step(f); } } new A().all(); return B;",
+    "class A { static async all() { await step(f); } all() {} } new A().all();",
+    "class A extends B {} class B extends A {} new A().all();",
+    "const pay: any = { all: pay.all }; pay.all();",
+    "const a = new a(); a.all();",
+    "class A { async *all() { yield await step(f); } } new A().all();",
+    "function go(this: any) { this.all(); } class A { async all() { await step(f); } } go();",
   ])("%s is fine", (statements) => {
     expect(toldIn(statements)).toEqual([]);
   });
@@ -90,6 +126,43 @@ describe("not awaited on every path", () => {
     "const p = step(f); switch (o.x) { case 1: return p; default: await p; }",
     "let p = step(f); if (o.x) p = step(o); await p;",
     "const p = o.x ? step(f) : undefined; if (p) await p; else return 1;",
+  ])("%s is fine", (statements) => {
+    expect(toldIn(statements)).toEqual([]);
+  });
+});
+
+describe("a promise that is taken for its outcome", () => {
+  it.each<[string, string[]]>([
+    ['if (changed("v2")) await step(f);', ["2004 changed"]],
+    ["while (!step(f)) o.x();", ["2004 step"]],
+    ["do o.x(); while (step(f));", ["2004 step"]],
+    ["for (; step(f); ) o.x();", ["2004 step"]],
+    ["return step(f) ? 1 : 2;", ["2004 step"]],
+    ["return step(f) && o.x;", ["2004 step"]],
+    ["return step(f) || o.x;", ["2004 step"]],
+    ["switch (step(f)) { default: }", ["2004 step"]],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    ["return `${step(f)}`;", ["2004 step"]],
+    ['return "a" + step(f);', ["2004 step"]],
+    ["const paid = async () => step(f); if (paid()) return 1;", ["2004 paid"]],
+    ["const due = items.filter(async (item) => await step(f, item)); return due;", ["2004 filter"]],
+    ["return items.find((item) => step(f, item));", ["2004 find"]],
+    ["if (items.some(async (item) => { return step(f, item); })) return 1;", ["2004 some"]],
+    ["const due = async (item: any) => step(f, item); return items.every(due);", ["2004 every"]],
+  ])("%s", (statements, expected) => {
+    expect(toldIn(statements)).toEqual(expected);
+  });
+
+  it.each([
+    'if (await changed("v2")) await step(f);',
+    "return (await step(f)) && o.x;",
+    "return o.x && step(f);",
+    "return step(f) ?? o.x;",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: code
+    "return o.sql`${step(f)}`;",
+    "return items.filter((item) => o.due(item)).map((item) => step(f, item));",
+    "return await o.stream.filter(async (item: any) => step(f, item)).toArray();",
+    "for await (const item of o.stream.filter(async (x: any) => step(f, x))) o.x(item);",
   ])("%s is fine", (statements) => {
     expect(toldIn(statements)).toEqual([]);
   });

@@ -24,6 +24,10 @@ describe("outside a step", () => {
     ["const s = new WebSocket(o.url); await step(f);", ["3005 new WebSocket(o.url)"]],
     ["items.map((item) => ({ item, at: Date.now() }));", ["3001 Date.now"]],
     ["const stamp = () => Date.now(); await step(f, stamp());", ["3001 Date.now"]],
+    ["await step(f, items.map(Math.random));", ["3002 Math.random"]],
+    ["const clock = Date.now.bind(Date); await step(f, clock());", ["3001 clock"]],
+    ["class A { stamp() { return Date.now(); } } await step(f, new A().stamp());", ["3001 Date.now"]],
+    ["const help = { stamp: () => Date.now() }; await step(f, help.stamp());", ["3001 Date.now"]],
   ])("%s", (statements, expected) => {
     expect(toldIn(statements)).toEqual(expected);
   });
@@ -40,6 +44,15 @@ describe("outside a step", () => {
     ['import process from "node:process"; FLOW(process.env.X)', ["3003 process.env"]],
     ['import { env } from "node:process"; FLOW(env.X)', ["3003 env"]],
     ['import { exec } from "node:child_process"; FLOW(exec("x"))', ["3005 exec"]],
+    [
+      'import { promisify } from "node:util"; const pause = promisify(setTimeout); FLOW(await pause(1))',
+      ["3004 pause"],
+    ],
+    ['import { v4 as id } from "uuid"; FLOW(id())', ["3002 id"]],
+    ['import { nanoid } from "nanoid"; FLOW(nanoid())', ["3002 nanoid"]],
+    ['import axios from "axios"; FLOW((await axios.get("x")).data)', ["3005 axios.get"]],
+    ['import fetch from "node-fetch"; FLOW(await fetch("x"))', ["3005 fetch"]],
+    ['import { Stepmark } from "stepmark"; const app = new Stepmark(); FLOW(await app.start(o))', ["3005 app.start"]],
     ['import { performance } from "node:perf_hooks"; FLOW(performance.now())', ["3001 performance.now"]],
   ])("%s", (module, expected) => {
     const flow = module.replace(/FLOW\((.*)\)$/, 'export const w = workflow("w", async () => { await step(f, $1); });');
@@ -79,6 +92,9 @@ describe("no false alarm", () => {
     "await step(async () => { const t = Date.now(); await fetch(o.url); return Math.random() + t; });",
     'await step("x", () => [process.env.X].map(() => Date.now()));',
     "const body = () => Date.now(); await step(body);",
+    "const bodies = { stamp: () => Date.now() }; await step(bodies.stamp);",
+    "await step(() => items.map(Math.random));",
+    "o.use(Date.now);",
     "await step({ retries: 1 }, () => new Promise((done) => setTimeout(done, 1)));",
     "const t = await now(), r = await random(), u = await uuid(); await step(f, t, r, u);",
     "await sleep(new Date(Date.now() + 1000));",

@@ -17,6 +17,15 @@ describe("a body that changes a variable of its workflow", () => {
     ["let a; await step(() => { ({ a } = o.x); }); return a;", ["4001 { a } = o.x"]],
     ["items[0] = 1; await step(() => { items[0] = 2; }); return items;", ["4001 items[0] = 2"]],
     ["let t = 0; const body = () => { t = 1; }; await step(body); return t;", ["4001 t = 1"]],
+    ["const s: any = {}; await step(() => { Object.assign(s, o.x); }); return s;", ["4001 Object.assign(s, o.x)"]],
+    ["const s: any = { xs: [] }; await step(() => { s.xs.push(1); }); return s;", ["4001 s.xs.push(1)"]],
+    ["const s = { n: 0 }; await step((t: any) => { t.n = 1; }, s); return s.n;", ["4001 s"]],
+    ["const s = { n: 0 }; const pay = (_: any, t: any) => { t.n++; }; await step(pay, 1, s); return s.n;", ["4001 s"]],
+    ["const xs = [2, 1]; await step('sort', (ys: any) => ys.sort(), xs); return xs;", ["4001 xs"]],
+    [
+      "class A { n = 0; async go() { await step(() => { this.n += 1; }); return this.n; } } return new A().go();",
+      ["4001 this.n += 1"],
+    ],
     ["let t = 0; await step(() => o.each(() => { t = 1; })); return t;", ["4001 t = 1"]],
   ])("%s", (statements, expected) => {
     expect(toldIn(statements)).toEqual(expected);
@@ -30,6 +39,11 @@ describe("a body that changes a variable of its workflow", () => {
     "const redis = o.client(); await step(() => redis.set('a', 1)); await step(() => redis.delete('b'));",
     "const list: any[] = []; await step(() => list.map((x) => x)); return list;",
     "const list = items; for (const item of list) list.push(await step(f, item));",
+    "const clients = { redis: o.client() }; await step(() => clients.redis.set('a', 1)); await step(() => clients.redis.get('a'));",
+    "const s = { n: 0 }; await step((t: any) => { t = { n: 1 }; return t; }, s); return s.n;",
+    "const s = { n: 0 }; await step((t: any) => { t.n = 1; }, s);",
+    "const redis = o.client(); await step((r: any) => r.set('a', 1), redis); await step((r: any) => r.get('a'), redis);",
+    "class A { c: any; async go() { await step(() => { this.c ??= o.x(); }); await step(() => this.c.y()); } } return new A().go();",
   ])("%s is fine", (statements) => {
     expect(toldIn(statements)).toEqual([]);
   });
@@ -45,6 +59,28 @@ describe("a body that changes a variable of its workflow", () => {
         'declare const it: any; it("x", () => { let calls = 0; const w = workflow("w", async () => { await step(() => { calls++; }); }); return [w, calls]; });',
       ),
     ).toEqual([]);
+  });
+});
+
+describe("a method that is handed over without its object", () => {
+  it.each<[string, string[]]>([
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(a.get);", ["4002 a.get"]],
+    [
+      "class A { n = 1; get() { return [1].map((x) => x + this.n); } } return step('get', new A().get);",
+      ["4002 new A().get"],
+    ],
+    [
+      "class A { get() { return this; } go() { return step({ retries: 1 }, this.get); } } return new A().go();",
+      ["4002 this.get"],
+    ],
+    ["const a = { n: 1, get: function () { return this.n; } }; return step(a.get);", ["4002 a.get"]],
+    ["class A { n = 1; get = () => this.n; } return step(new A().get);", []],
+    ["class A { get() { return function (this: any) { return this; }; } } return step(new A().get);", []],
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(() => a.get());", []],
+    ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(a.get.bind(a));", []],
+    ["return step(o.get, 1);", []],
+  ])("%s", (statements, expected) => {
+    expect(toldIn(statements)).toEqual(expected);
   });
 });
 

@@ -111,3 +111,42 @@ describe("functions that lead to steps, in files that are not transformed", () =
     expect(told({ ...files, "flow.ts": with_("one") }, ["pool.ts"])).toEqual([]);
   });
 });
+
+describe("promises that nobody awaits and methods without their object, of functions that only types show", () => {
+  const pay = `${imports}export const pay = async (n: number) => step(() => n);
+    export const plain = async (n: number) => n;
+    export class Desk { fee = 1; async pay(n: number) { return step(() => n); } total(n: number) { return n + this.fee; } }
+  `;
+  it.each<[string, string[]]>([
+    ["pay(1);", ["2001 pay"]],
+    ["desk.pay(1);", ["2001 desk.pay"]],
+    ["if (pay(1)) return;", ["2004 pay"]],
+    ["await step(desk.total, 1);", ["4002 desk.total"]],
+    ["await pay(1); await desk.pay(2); void pay(3);", []],
+    ["plain(1); xs.push(1);", []],
+  ])("%s", (statements, expected) => {
+    const flow = `${imports}import { Desk, pay, plain } from "./pay";
+      export const w = workflow("w", async (xs: number[]) => { const desk: Desk = make(); ${statements} });
+      declare const make: () => Desk; export const used = [pay, plain];`;
+    expect(told({ "pay.ts": pay, "flow.ts": flow })).toEqual(expected);
+  });
+});
+
+describe("what other files' functions do outside a step", () => {
+  const util = `export const stamp = () => inner();
+    const inner = () => Date.now();
+    export function log(text: string) { other.write(Date.now() + text); }
+    export const at = (ms: number) => new Date(ms);
+    declare const other: any;
+  `;
+  const flow = (statements: string): string => `${imports}import { at, log, stamp } from "./util";
+    export const w = workflow("w", async (n: number) => { ${statements} }); export const used = [at, log, stamp];`;
+  it.each<[string, string[]]>([
+    ["return step((x: number) => x, stamp());", ["3001 stamp"]],
+    ["log('x'); at(1); await step(() => stamp()); return step(() => at(n));", []],
+    ["await step(stamp); console.log(stamp());", []],
+  ])("%s", (statements, expected) => {
+    expect(told({ "util.ts": util, "flow.ts": flow(statements) })).toEqual(expected);
+    expect(told({ "util.ts": `import "stepmark";\n${util}`, "flow.ts": flow(statements) })).toEqual(expected);
+  });
+});

@@ -39,9 +39,7 @@ describe("every exported error", () => {
 
   it("and no other has a section or a provocation", () => {
     const known = codes.map(({ code }) => code);
-    expect(
-      [...docs.matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code).filter((code) => !known.includes(code!)),
-    ).toEqual([]);
+    expect([...docs.matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code).sort()).toEqual([...known].sort());
     expect(provocations.filter(({ code }) => !known.includes(code))).toEqual([]);
   });
 });

@@ -444,7 +444,7 @@ export const provocations: Provocation[] = [
       return error;
     },
     message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
+      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
     code: "EXPORT_FILE",
@@ -636,7 +636,7 @@ export const provocations: Provocation[] = [
       );
     },
     message:
-      'All 1 attempts of the step were begun, and the process ended during the last one (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
+      'The step\'s only attempt was begun, and the process ended during it (run "run", key deadly/Promise, at test/errors/provocations.ts:#). Find out whether the body ends the process; then raise `retries`, or `resume(id, { retry: "all" })` to try again from the first. [ATTEMPTS_USED_UP]',
   },
   {
     code: "EXECUTOR",
@@ -699,7 +699,7 @@ export const provocations: Provocation[] = [
       return error;
     },
     message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 2). Install that version, or give this one another file. [NEWER_VERSION]",
+      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
     code: "LOCK_FILE",

@@ -145,6 +145,37 @@ describe("how it ends", () => {
     });
   });
 
+  it("a child whose record does not fit the code ends its parent, which catches nothing and goes on with it later", async () => {
+    let asked = "a";
+    const unsteady = workflow("unsteady", async () => [await step(work, asked), await waitFor<string>("ok")]);
+    const catching = workflow("catching", async () => {
+      try {
+        return await child(unsteady, undefined);
+      } catch {
+        return step(work, "compensation");
+      }
+    });
+    const grand = workflow("grand", async () => child(catching, undefined));
+    const store = memoryStore();
+    const start = (): Stepmark => new Stepmark({ store, workflows: [grand, catching, unsteady] });
+    const kid = `${id}/grand/catching/catching/unsteady`;
+    const first = start();
+    await (await first.start(grand, undefined, { id })).settled();
+    await rest();
+    await first.answer(kid, "ok", "yes");
+    await first.shutdown();
+    asked = "b";
+    const second = start();
+    const before = (await store.entries(id)).length;
+    await expect((await second.resume(id)).result()).rejects.toMatchObject({ code: "REPLAY_MISMATCH", runId: kid });
+    expect((await store.list({})).map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
+    expect((await store.entries(id)).length).toBe(before);
+    await second.shutdown();
+    asked = "a";
+    expect(await (await start().resume(id)).result()).toEqual(["w(a)", "yes"]);
+    expect(bodies.labels).toEqual(["a"]);
+  });
+
   it("is cancelled with its parent, and theirs with it", async () => {
     const grand = workflow("grand", async () => child(waits, undefined));
     const store = memoryStore();

@@ -4,6 +4,8 @@ import { transform } from "esbuild";
 import * as library from "stepmark";
 import {
   type AnyWorkflow,
+  child,
+  events,
   keyed,
   memoryStore,
   Stepmark,
@@ -207,6 +209,19 @@ describe("I11: calls without identity", () => {
   it("a step outside any run is an error, and just calls through under withoutRun", async () => {
     await expect(workOn("x")).rejects.toMatchObject({ code: "OUTSIDE_RUN" });
     expect(await withoutRun(() => step(async (x: number) => x + 1, 1))).toBe(2);
+  });
+
+  it("what waits for somebody else is told so under withoutRun, where nobody is", async () => {
+    const told = /^`(waitFor|events|child)` was called in `withoutRun`, .*Test such code as a run/;
+    const leaf = workflow("leaf", async () => 1);
+    const calls = [
+      () => waitFor("ok"),
+      () => child(leaf),
+      async () => {
+        for await (const message of events("notes")) bodies.note(String(message));
+      },
+    ];
+    for (const call of calls) await expect(withoutRun(async () => call())).rejects.toThrow(told);
   });
 
   for (const [form, call] of [

@@ -507,9 +507,10 @@ describe("over processes", () => {
   afterAll(() => children.remove());
 
   /** `args`: database, file that bodies write to. Prints what the workflow's code sees, then how the run ended. */
+  /** With a third argument it is killed when it has seen that step. */
   const process_ = `
     import { appendFileSync } from "node:fs";
-    const [path, log] = args;
+    const [path, log, last] = args;
     const flow = workflow("flow", async () => {
       for (let i = 0; i < 40; i++) {
         await step({ key: "s" + i }, () => {
@@ -517,6 +518,7 @@ describe("over processes", () => {
           return "x".repeat(20000);
         });
         console.log("seen " + i);
+        if (String(i) === last) process.kill(process.pid, "SIGKILL");
       }
       return "done";
     });
@@ -597,10 +599,7 @@ describe("over processes", () => {
       writeFileSync(log, "");
       chmodSync(log, 0o666);
       chmodSync(folder, 0o755);
-      const first = children.start(process_, path, log);
-      for (let line = await first.line(); line !== "seen 3"; line = await first.line()) expect(line).toBeDefined();
-      first.process.kill("SIGKILL");
-      await first.ended();
+      expect((await read(children.start(process_, path, log, "3"))).seen.at(-1)).toBe("3");
       // Put in order, so that no log is beside it.
       await sqliteStore(path).list({});
       const store = sqliteStore(path);
@@ -647,12 +646,8 @@ describe("over processes", () => {
       const path = newFile();
       const log = join(dirname(path), "log");
       writeFileSync(log, "");
-      const first = children.start(process_, path, log);
-      let last = -1;
-      while (last < 9) last = Number((await first.line())!.slice(5));
-      first.process.kill("SIGKILL");
-      await first.ended();
-      for (let line = await first.line(); line !== undefined; line = await first.line()) last = Number(line.slice(5));
+      const last = Number((await read(children.start(process_, path, log, "9"))).seen.at(-1));
+      expect(last).toBe(9);
       tear(`${path}-wal`);
       const store = sqliteStore(path);
       const seqs = (await store.entries("run")).map(({ seq }) => seq);

@@ -16,10 +16,12 @@ export interface CodeOfRuns {
   leadsToSteps(record: FunctionRecord): boolean;
   /** Functions that are passed to `step`. */
   readonly bodies: ReadonlySet<FunctionRecord>;
+  /** Whether a callee is a workflow of this file: `fulfil(order)`. */
+  isWorkflow(callee: ts.Expression): boolean;
 }
 
 /** Methods that call their callback while the caller waits, so that its steps are the caller's. */
-const callers = new Set(
+export const callers = new Set(
   "map flatMap forEach filter find findIndex some every reduce reduceRight sort then catch finally from all".split(" "),
 );
 
@@ -59,7 +61,8 @@ function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): CodeOfRu
     return false;
   };
 
-  const leading = findLeading(analysis, functions, workflows);
+  const isWorkflow = findWorkflows(analysis);
+  const leading = findLeading(analysis, functions, workflows, isWorkflow);
   const role = new Map<FunctionRecord, "flow" | "helper">();
   const queue: FunctionRecord[] = [];
   const add = (record: FunctionRecord, as: "flow" | "helper"): void => {
@@ -83,7 +86,19 @@ function findCodeOfRuns(analysis: Analysis, functions: FunctionLookup): CodeOfRu
       }
     }
   }
-  return { roleOf: (record) => role.get(record), leadsToSteps: (record) => leading.has(record), bodies };
+  return { roleOf: (record) => role.get(record), leadsToSteps: (record) => leading.has(record), bodies, isWorkflow };
+}
+
+/** `const fulfil = workflow(...)`, by what stands for it. */
+function findWorkflows({ source, scopes, library }: Analysis): CodeOfRuns["isWorkflow"] {
+  const { ts } = source;
+  return (callee) => {
+    const name = unwrap(ts, callee);
+    const declaration = ts.isIdentifier(name) ? scopes.resolve(name)?.declaration : undefined;
+    if (declaration === undefined || !ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
+    const made = unwrap(ts, declaration.initializer);
+    return ts.isCallExpression(made) && exportName(library, made.expression) === "workflow";
+  };
 }
 
 /** The function that a `step` call runs. */
@@ -101,19 +116,12 @@ export function bodyOf(
 
 /** Functions that hold a site themselves, in a callback that is called at once, or in a function that they call. */
 function findLeading(
-  { source, scopes, library, found }: Analysis,
+  { source, found }: Analysis,
   functions: FunctionLookup,
   workflows: ReadonlySet<FunctionRecord>,
+  isWorkflow: CodeOfRuns["isWorkflow"],
 ): Set<FunctionRecord> {
   const { ts } = source;
-  /** `fulfil(order)`, where `fulfil` is a workflow of this file. */
-  const isWorkflow = (callee: ts.Expression): boolean => {
-    const name = unwrap(ts, callee);
-    const declaration = ts.isIdentifier(name) ? scopes.resolve(name)?.declaration : undefined;
-    if (declaration === undefined || !ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
-    const made = unwrap(ts, declaration.initializer);
-    return ts.isCallExpression(made) && exportName(library, made.expression) === "workflow";
-  };
   const leading = new Set<FunctionRecord>();
   const callees = new Map<FunctionRecord, FunctionRecord[]>();
   for (const record of found.functions) {

@@ -1,17 +1,36 @@
 /** What code of a run may only do inside a step: ask the time, chance or the environment, wait for timers, do I/O. */
 import type ts from "typescript";
-import { isMember, memberRoot } from "../plan/syntax.js";
+import type { Analysis } from "../plan/analysis.js";
+import type { FunctionRecord } from "../plan/survey.js";
+import { isMember, memberName, memberRoot, unwrap } from "../plan/syntax.js";
+import { type CodeOfRuns, callers } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
+import type { FunctionLookup } from "./functions.js";
 import { impureCall, impureConstruction, impureRead } from "./impure.js";
 import { type OriginOf, traceOrigins } from "./origins.js";
 import { findNodes } from "./walk.js";
 
 export const determinism: Rule = (subject) => {
   const originOf = traceOrigins(subject.source, subject.scopes);
-  return [...impureCalls(subject, originOf), ...environment(subject, originOf)].filter(({ at }) =>
-    matters(subject, at),
-  );
+  const found = [impureCalls, impureCallbacks, environment].flatMap((find) => find(subject, originOf));
+  return found.filter(({ at }) => matters(subject, at));
 };
+
+/** What is impure about calling a function: what itself, or what it calls in its file, would do outside a step. */
+export function impurityOf(analysis: Analysis, functions: FunctionLookup, called: FunctionRecord): Finding | undefined {
+  const reached = new Set([called]);
+  for (const { functions: inner, calls } of reached) {
+    for (const record of inner) reached.add(record);
+    for (const { node } of calls) reached.add(functions.meantBy(node.expression) ?? called);
+  }
+  const runs: CodeOfRuns = {
+    roleOf: (record) => (reached.has(record) ? "helper" : undefined),
+    leadsToSteps: () => false,
+    bodies: new Set(),
+    isWorkflow: () => false,
+  };
+  return determinism({ ...analysis, functions, runs })[0];
+}
 
 function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Finding[] {
   return found.calls.flatMap(({ node, owner, sited }) => {
@@ -23,6 +42,23 @@ function impureCalls({ source, found, runs }: Subject, originOf: OriginOf): Find
     if (code === undefined) return [];
     const what = `A workflow's code calls \`${isNew ? "new " : ""}${shown(origin)}()\` outside a step`;
     return [{ code, at: isNew ? node : node.expression, what }];
+  });
+}
+
+/** `items.map(Math.random)`. */
+function impureCallbacks({ source, found, runs }: Subject, originOf: OriginOf): Finding[] {
+  const { ts } = source;
+  return found.calls.flatMap(({ node, owner, sited }) => {
+    const callee = unwrap(ts, node.expression);
+    if (sited !== undefined || runs.roleOf(owner) === undefined) return [];
+    if (!isMember(ts, callee) || !callers.has(memberName(ts, callee) ?? "")) return [];
+    return (node.arguments ?? []).flatMap((given) => {
+      const origin = originOf(given);
+      const code = origin === undefined ? undefined : impureCall(origin);
+      return code === undefined
+        ? []
+        : [{ code, at: given, what: `A workflow's code has \`${shown(origin!)}\` called outside a step` }];
+    });
   });
 }
 
@@ -52,11 +88,14 @@ function isOperand(ts: Subject["source"]["ts"], parent: ts.Node, node: ts.Identi
 
 /** A module's function as code would name it: `readFile`, `performance.now`. */
 function shown(origin: string): string {
-  return origin.replace(/^node:process\b/, "process").replace(/^node:[\w/]+\./, "");
+  return origin
+    .replace(/^new stepmark\.Stepmark\./, "app.")
+    .replace(/^node:process\b/, "process")
+    .replace(/^(?:node:[\w/]+|uuid|nanoid|ulid|undici|@paralleldrive\/cuid2)\./, "");
 }
 
 /** Whether what was read can influence the run: not what goes to a log, or is fixed by the first pass. */
-function matters(subject: Subject, at: ts.Node): boolean {
+export function matters(subject: Subject, at: ts.Node): boolean {
   const { source, scopes, found } = subject;
   const { ts, parents } = source;
   let child: ts.Node = at;

@@ -2,7 +2,8 @@
 import type ts from "typescript";
 import type { Analysis } from "../plan/analysis.js";
 import type { FunctionRecord } from "../plan/survey.js";
-import { functionLiteral, isFunctionNode, unwrap } from "../plan/syntax.js";
+import { functionLiteral, isFunctionNode, isMember, unwrap } from "../plan/syntax.js";
+import { readMembers } from "./members.js";
 
 export interface FunctionLookup {
   /** The function that an expression is, or is the name of; undefined if the file's text does not tell. */
@@ -15,11 +16,17 @@ export function lookUpFunctions({ source, scopes, found }: Analysis): FunctionLo
   const { ts, parents } = source;
   const recordOf = new Map<ts.Node, FunctionRecord>(found.functions.map((record) => [record.node, record]));
 
+  const held = readMembers(source, scopes);
+  /** Members that are being looked up: `const o = { pay: o.pay }` leads nowhere. */
+  const under = new Set<ts.Node>();
+
   const meantBy = (expression: ts.Expression | undefined): FunctionRecord | undefined => {
     const literal = functionLiteral(ts, expression);
     if (literal !== undefined) return recordOf.get(literal);
     const inner = expression && unwrap(ts, expression);
-    if (inner === undefined || !ts.isIdentifier(inner)) return undefined;
+    if (inner === undefined) return undefined;
+    if (isMember(ts, inner)) return ofMember(inner);
+    if (!ts.isIdentifier(inner)) return undefined;
     const binding = scopes.resolve(inner);
     if (binding === undefined || binding.reassigned) return undefined;
     const { declaration, kind } = binding;
@@ -28,6 +35,15 @@ export function lookUpFunctions({ source, scopes, found }: Analysis): FunctionLo
       return undefined;
     const { initializer } = declaration;
     return initializer === expression ? undefined : meantBy(initializer);
+  };
+
+  const ofMember = (member: ts.PropertyAccessExpression | ts.ElementAccessExpression): FunctionRecord | undefined => {
+    const value = under.has(member) ? undefined : held(member);
+    if (value === undefined || ts.isMethodDeclaration(value)) return value && recordOf.get(value);
+    under.add(member);
+    const meant = meantBy(value);
+    under.delete(member);
+    return meant;
   };
 
   const around = (node: ts.Node): FunctionRecord => {

@@ -12,9 +12,8 @@ const calls = new Map<string, DiagnosticCode>([
   ...words(`Math.random crypto.randomUUID crypto.getRandomValues node:crypto.randomUUID node:crypto.getRandomValues
     node:crypto.randomBytes node:crypto.randomInt node:crypto.randomFill node:crypto.randomFillSync
     node:crypto.webcrypto.randomUUID node:crypto.webcrypto.getRandomValues node:crypto.generateKeyPair
-    node:crypto.generateKeyPairSync node:crypto.generateKey node:crypto.generateKeySync`).map(
-    (name) => [name, "STEPMARK3002"] as const,
-  ),
+    node:crypto.generateKeyPairSync node:crypto.generateKey node:crypto.generateKeySync uuid.v1 uuid.v4 uuid.v6 uuid.v7
+    nanoid.nanoid ulid.ulid @paralleldrive/cuid2.createId`).map((name) => [name, "STEPMARK3002"] as const),
   ...words(`process.cwd process.memoryUsage node:process.cwd node:process.memoryUsage node:os.hostname node:os.cpus
     node:os.freemem node:os.loadavg node:os.networkInterfaces node:os.tmpdir node:os.homedir node:os.userInfo`).map(
     (name) => [name, "STEPMARK3003"] as const,
@@ -24,7 +23,14 @@ const calls = new Map<string, DiagnosticCode>([
     node:timers/promises.setImmediate node:timers/promises.scheduler.wait node:timers.promises.setTimeout`).map(
     (name) => [name, "STEPMARK3004"] as const,
   ),
-  ...words(`fetch`).map((name) => [name, "STEPMARK3005"] as const),
+  ...words(`fetch axios got ky node-fetch undici.fetch undici.request`).map((name) => [name, "STEPMARK3005"] as const),
+  ...words(`axios got ky`).flatMap((client) =>
+    words(`request get post put patch delete head`).map((name) => [`${client}.${name}`, "STEPMARK3005"] as const),
+  ),
+  // An app's own doors: a run that is begun here would be begun again. `child` is recorded.
+  ...words(`start resume recover enqueue answer send cancel get list entries`).map(
+    (name) => [`new stepmark.Stepmark.${name}`, "STEPMARK3005"] as const,
+  ),
 ]);
 
 /** Variables of the process. */

@@ -6,6 +6,7 @@ import { readSource, type TypeScript } from "../plan/syntax.js";
 import { awaiting } from "./awaiting.js";
 import { capturedState } from "./captured-state.js";
 import { codeOfRuns } from "./code-of-runs.js";
+import { detachedMethods } from "./detached-methods.js";
 import { determinism } from "./determinism.js";
 import type { Diagnostic } from "./diagnostic.js";
 import type { Finding, Rule, Subject } from "./finding.js";
@@ -25,7 +26,8 @@ const rules: readonly { readonly rule: Rule; readonly codes: readonly Diagnostic
   { rule: identity, codes: codesFrom("STEPMARK1") },
   { rule: awaiting, codes: codesFrom("STEPMARK2") },
   { rule: determinism, codes: codesFrom("STEPMARK3") },
-  { rule: capturedState, codes: codesFrom("STEPMARK4") },
+  { rule: capturedState, codes: ["STEPMARK4001"] },
+  { rule: detachedMethods, codes: ["STEPMARK4002"] },
   { rule: keys, codes: codesFrom("STEPMARK5") },
   { rule: identicalCalls, codes: codesFrom("STEPMARK7") },
 ];

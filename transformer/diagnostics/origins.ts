@@ -5,8 +5,8 @@ import type { Binding, Scopes } from "../plan/scopes.js";
 import { isMember, memberName, type Source, unwrap } from "../plan/syntax.js";
 
 /**
- * Answers `Date.now` for the global, `node:fs.readFile` for what a module exports, `node:fs` for the module itself; undefined for what
- * the text of the file does not tell. Node's modules go by their name with `node:`.
+ * Answers `Date.now` for the global, `node:fs.readFile` for what a module exports, `node:fs` for the module itself, `new Date` for what
+ * is made of a class; undefined for what the text of the file does not tell. Node's modules go by their name with `node:`.
  */
 export type OriginOf = (expression: ts.Expression) => string | undefined;
 
@@ -29,7 +29,19 @@ export function traceOrigins(source: Source, scopes: Scopes): OriginOf {
       const operand = unwrap(ts, node.expression);
       return isImportCall(source, operand) ? moduleOf(operand.arguments[0]) : undefined;
     }
-    return isRequireCall(source, scopes, node) ? moduleOf(node.arguments[0]) : undefined;
+    if (ts.isNewExpression(node)) {
+      const made = originOf(node.expression);
+      return made === undefined ? undefined : `new ${made}`;
+    }
+    if (!ts.isCallExpression(node)) return undefined;
+    return isRequireCall(source, scopes, node) ? moduleOf(node.arguments[0]) : ofWrapped(node);
+  };
+
+  /** `promisify(setTimeout)` and `Date.now.bind(Date)` are what they are made of. */
+  const ofWrapped = ({ expression, arguments: given }: ts.CallExpression): string | undefined => {
+    const callee = unwrap(ts, expression);
+    if (isMember(ts, callee) && memberName(ts, callee) === "bind") return originOf(callee.expression);
+    return given[0] !== undefined && originOf(callee) === "node:util.promisify" ? originOf(given[0]) : undefined;
   };
 
   const ofBinding = (binding: Binding): string | undefined => {
@@ -83,5 +95,5 @@ export function traceOrigins(source: Source, scopes: Scopes): OriginOf {
 
 const nodeModules = new Set(
   `child_process cluster crypto dgram dns dns/promises fs fs/promises http http2 https inspector net os perf_hooks process
-  readline readline/promises timers timers/promises tls v8 worker_threads zlib`.split(/\s+/),
+  readline readline/promises timers timers/promises tls util v8 worker_threads zlib`.split(/\s+/),
 );

@@ -49,6 +49,10 @@ export const kinds = {
     title: "forEach does not wait",
     cure: "Use `for (const item of items)`, or `await Promise.all(items.map(...))`.",
   },
+  STEPMARK2004: {
+    title: "A promise is no answer",
+    cure: "It is true whatever comes of it. Await it first; for `filter` and its like, await all answers before: `await Promise.all(items.map(...))`.",
+  },
   STEPMARK3001: {
     title: "Time",
     cure: `It differs when the run is resumed. ${recorded}: \`await now()\` or \`await step(() => ...)\`.`,
@@ -72,6 +76,10 @@ export const kinds = {
   STEPMARK4001: {
     title: "Step that changes a variable around it",
     cure: "When the run is resumed the step's outcome comes from the record and its body does not run, so the change is lost. Return the value, and change the variable outside the step.",
+  },
+  STEPMARK4002: {
+    title: "Method without its object",
+    cure: "Inside it `this` is undefined. Give a function that calls it: `step(() => api.charge(card))`.",
   },
   STEPMARK5001: { title: "Empty key", cure: "Give a text that is unique in the run, or leave `key` out." },
   STEPMARK5002: {

@@ -4,9 +4,12 @@ import { type Analysis, analyse } from "../plan/analysis.js";
 import { isLibraryText, isSitedName } from "../plan/library.js";
 import type { FunctionRecord } from "../plan/survey.js";
 import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
-import { codeOfRuns } from "./code-of-runs.js";
+import { faultsOfOthers, isAsync } from "./awaiting.js";
+import { type CodeOfRuns, codeOfRuns } from "./code-of-runs.js";
+import { methodsWithoutObject } from "./detached-methods.js";
+import { impurityOf, matters } from "./determinism.js";
 import type { Finding, Rule, Subject } from "./finding.js";
-import { lookUpFunctions } from "./functions.js";
+import { type FunctionLookup, lookUpFunctions } from "./functions.js";
 
 /** What the rules have to know of the program. */
 export interface TypedProgram {
@@ -19,7 +22,35 @@ export interface TypedProgram {
 export function withTypes(typed: TypedProgram): Rule {
   const files = new ProjectFiles(typed);
   const exportsOf = readExports(typed);
-  return (subject) => [...unfollowed(typed, exportsOf, subject), ...unseenHelpers(typed, files, subject)];
+  return (subject) => [
+    ...unfollowed(typed, exportsOf, subject),
+    ...unseenHelpers(typed, files, subject),
+    ...impureHelpers(files, subject),
+    ...methodsWithoutObject(subject, (given) => files.functionMeantBy(given)),
+    ...faultsOfOthers(subject, (callee) => isAsyncFlow(typed, files, callee)),
+  ];
+}
+
+/** `stamp()` of another file, which asks for the time. */
+function impureHelpers(files: ProjectFiles, subject: Subject): Finding[] {
+  return subject.found.calls.flatMap(({ node, owner, sited }) => {
+    const { expression } = node;
+    if (sited !== undefined || subject.runs.roleOf(owner) === undefined) return [];
+    if (subject.functions.meantBy(expression) !== undefined || !matters(subject, expression)) return [];
+    const called = files.functionMeantBy(expression);
+    const fault = called && files.impurityOf(called);
+    if (fault === undefined) return [];
+    const file = called!.getSourceFile();
+    const { line } = file.getLineAndCharacterOfPosition(fault.at.getStart(file));
+    const what = `${fault.what}, in \`${expression.getText(subject.source.file)}\` (${baseName(file.fileName)}:${line + 1})`;
+    return [{ code: fault.code, at: expression, what }];
+  });
+}
+
+/** A function of another file, or a method that only its object's type shows, which is async and leads to steps. */
+function isAsyncFlow({ ts }: TypedProgram, files: ProjectFiles, callee: ts.Expression): boolean {
+  const called = files.functionMeantBy(callee);
+  return called !== undefined && isAsync(ts, called) && files.leadsToSteps(called);
 }
 
 /** `context.step(...)`, or a `step` from a barrel: by its type the library's own, by its text anything. */
@@ -118,6 +149,8 @@ function baseName(fileName: string): string {
 /** The program's own files, each analysed at most once. */
 class ProjectFiles {
   private readonly known = new Map<ts.SourceFile, FileFacts | undefined>();
+  /** Of files that are not transformed. */
+  private readonly unseen = new Map<ts.SourceFile, FileFacts | undefined>();
   private readonly leading = new Map<ts.Node, boolean>();
 
   constructor(private readonly typed: TypedProgram) {}
@@ -159,7 +192,7 @@ class ProjectFiles {
   private findSteps(node: ts.SignatureDeclaration): boolean {
     const { ts } = this.typed;
     const record = this.recordOf(node);
-    if (record !== undefined && this.factsOf(node.getSourceFile())!.leadsToSteps(record)) return true;
+    if (record !== undefined && this.factsOf(node.getSourceFile())!.runs.leadsToSteps(record)) return true;
     if (!this.isOwn(node.getSourceFile())) return false;
     const visit = (inner: ts.Node): boolean => {
       if (ts.isCallExpression(inner)) {
@@ -169,6 +202,26 @@ class ProjectFiles {
       return ts.forEachChild(inner, visit) ?? false;
     };
     return "body" in node && node.body !== undefined && visit(node.body as ts.Node);
+  }
+
+  /** What is impure about calling a function of the project from a run, unless its own file tells. */
+  impurityOf(node: ts.SignatureDeclaration): Finding | undefined {
+    const file = node.getSourceFile();
+    if (!this.isOwn(file)) return undefined;
+    const seen = this.factsOf(file);
+    const record = seen?.records.get(node);
+    if (record !== undefined && seen!.runs.roleOf(record) !== undefined) return undefined;
+    const facts = seen ?? this.unseenFactsOf(file);
+    const called = facts?.records.get(node);
+    return called && impurityOf(facts!.analysis, facts!.functions, called);
+  }
+
+  private unseenFactsOf(file: ts.SourceFile): FileFacts | undefined {
+    if (!this.unseen.has(file)) {
+      const analysis = analyse(this.typed.ts, file, { included: true });
+      this.unseen.set(file, analysis && factsOf(analysis));
+    }
+    return this.unseen.get(file);
   }
 
   private isOwn(file: ts.SourceFile): boolean {
@@ -191,11 +244,14 @@ class ProjectFiles {
 }
 
 interface FileFacts {
+  readonly analysis: Analysis;
+  readonly functions: FunctionLookup;
+  readonly runs: CodeOfRuns;
   readonly records: ReadonlyMap<ts.Node, FunctionRecord>;
-  leadsToSteps(record: FunctionRecord): boolean;
 }
 
 function factsOf(analysis: Analysis): FileFacts {
-  const { leadsToSteps } = codeOfRuns(analysis, lookUpFunctions(analysis));
-  return { records: new Map(analysis.found.functions.map((record) => [record.node, record])), leadsToSteps };
+  const functions = lookUpFunctions(analysis);
+  const records = new Map(analysis.found.functions.map((record) => [record.node as ts.Node, record]));
+  return { analysis, functions, runs: codeOfRuns(analysis, functions), records };
 }

@@ -19,6 +19,9 @@ export type Ending =
 /** What the workflow's function came to. */
 export type Result = { ok: true; value: unknown } | { ok: false; error: unknown };
 
+/** What becomes of a run's record when it is cancelled. */
+export const cancelled = { status: "cancelled", output: null, error: null, culprits: null, release: true } as const;
+
 /** Tells the run that waits for the end of this one, if one does. */
 export function wakeOf(parent: ParentCall | undefined, at: number): Pick<RunChange, "wake"> {
   return parent === undefined ? {} : { wake: { run: parent.id, target: parent.key, at } };

@@ -3,6 +3,7 @@
  * itself, in `cause` or in `errors`, and those that nobody has dealt with.
  */
 import { isA } from "../../journal/careful.js";
+import type { RunChange } from "../../stores/store.js";
 
 export class Failures {
   /** Keys of failed calls by the error that they were answered with. */
@@ -10,15 +11,28 @@ export class Failures {
   private readonly primitives: Array<{ value: unknown; key: string }> = [];
   /** Keys of failed calls whose failure nobody has dealt with: it was recorded and not delivered, or is to be tried again. */
   private readonly unseen: Set<string>;
+  /** Keys of failed calls that are still to be run again, as the run's record in the store has them. */
+  private readonly left: Set<string>;
 
   /** @param rerun keys of failed calls that are to be run again */
   constructor(private readonly rerun: ReadonlySet<string>) {
     this.unseen = new Set(rerun);
+    this.left = new Set(rerun);
   }
 
   /** Whether a failed call is to be run again. */
   isRerun(key: string): boolean {
     return this.rerun.has(key);
+  }
+
+  /**
+   * Call `key` has a new outcome, which takes the place of its failure as soon as it is durable.
+   *
+   * @returns what the run's record has to say from then on of what is to be run again, if that changes
+   */
+  redone(key: string): Pick<RunChange, "culprits"> | undefined {
+    if (this.left.size === 0 || !this.left.delete(key)) return undefined;
+    return { culprits: this.left.size === 0 ? null : [...this.left] };
   }
 
   /** There is a failure of call `key` that is to be delivered. */

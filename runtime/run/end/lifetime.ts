@@ -7,7 +7,7 @@ import { RunCancelledError, ShutdownError, StaleOwnerError } from "../../errors.
 import type { Codec } from "../../journal/codec.js";
 import type { ParentCall, RunChange } from "../../stores/store.js";
 import type { JournalWriter } from "../journal-writer.js";
-import { conclude, type Ending, type Result, wakeOf } from "./ending.js";
+import { cancelled, conclude, type Ending, type Result, wakeOf } from "./ending.js";
 import { storeFailure } from "./refusals.js";
 
 /**
@@ -103,8 +103,7 @@ export class Lifetime {
     this.close();
     try {
       await this.journal.settled;
-      const change: RunChange = { status: "cancelled", output: null, error: null, culprits: null, release: true };
-      await this.journal.change({ ...change, ...this.wakeParent() });
+      await this.journal.change({ ...cancelled, ...this.wakeParent() });
     } catch (thrown) {
       const error = storeFailure(id, thrown);
       this.end({ status: "left", error });

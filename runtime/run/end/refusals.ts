@@ -124,6 +124,13 @@ export function storeFailure(runId: string, error: unknown): Error {
   return new StoreError(`The store failed: ${wordsOf(error)}`, { runId, cause: error });
 }
 
+const misfits = new Set(["REPLAY_MISMATCH", "AMBIGUOUS_SITE", "RETIRED_SITE", "DIVERGENCE"]);
+
+/** Whether an error says that a run's record does not fit the code that was to go on with it. */
+export function isRefusal(error: unknown): error is Error {
+  return isOurs(error) && misfits.has(String(fieldOf(error, "code")));
+}
+
 /** Whether an error is one of the library's, of whichever copy of it. */
 export function isOurs(error: unknown): error is Error {
   return isA(error, Error) && typeof fieldOf(error, "code") === "string" && hasField(error, "runId");

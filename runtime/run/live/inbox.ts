@@ -8,7 +8,7 @@ import type { Message, Store } from "../../stores/store.js";
 import type { Call } from "../call.js";
 import type { Lifetime } from "../end/lifetime.js";
 import { isCancelRequest } from "./cancel-request.js";
-import type { Answer, OpenWait, WaitingRoom } from "./waiting-room.js";
+import type { Answer, CheckedAnswer, OpenWait, WaitingRoom } from "./waiting-room.js";
 
 /** How a wait ends, or goes on: an entry, and the messages that it uses up. */
 export interface Taken {
@@ -97,6 +97,8 @@ export class Inbox {
     const { waits, codec } = this.options;
     const { name, call, since, details = { name } } = wait;
     const times = { ...details, attempt: 1, startedAt: since, endedAt: at };
+    // The message stays, for when the run is resumed.
+    if (!answer.ok && "refusal" in answer) return this.options.lifetime.refuse(answer.refusal);
     for (const message of messages) waits.use(message);
     if (!answer.ok) {
       const value = codec.encode(answer.issues);
@@ -108,7 +110,7 @@ export class Inbox {
   }
 }
 
-function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {
+function read({ value }: Message, wait: OpenWait): CheckedAnswer | Promise<CheckedAnswer> {
   return wait.accept === undefined ? { ok: true, value } : check(value, wait);
 }
 
@@ -117,7 +119,7 @@ function read({ value }: Message, wait: OpenWait): Answer | Promise<Answer> {
  *
  * @param given the encoded value
  */
-export async function check(given: string, wait: OpenWait): Promise<Answer> {
+export async function check(given: string, wait: OpenWait): Promise<CheckedAnswer> {
   try {
     return await outsideRuns(() => wait.accept!(given));
   } catch (error) {

@@ -3,10 +3,14 @@ import type { Entry } from "../../journal/entry.js";
 import type { Message } from "../../stores/store.js";
 import type { Call } from "../call.js";
 
-/**
- * What becomes of an answer: the encoded value that the code receives (an error, if `failed`), or what is wrong with it.
- */
-export type Answer = { ok: true; value: string; failed?: true } | { ok: false; issues: string[] };
+/** What a wait comes to: the encoded value that the code receives (an error, if `failed`), or what is wrong. */
+export type Answer =
+  | CheckedAnswer
+  /** What was waited for cannot be gone on with, and so neither can the run. */
+  | { ok: false; refusal: Error };
+
+/** An answer that was given to a wait: as it is recorded, or why its schema does not take it. */
+export type CheckedAnswer = { ok: true; value: string; failed?: true } | { ok: false; issues: string[] };
 
 export interface OpenWait {
   name: string;
@@ -20,7 +24,7 @@ export interface OpenWait {
    *
    * @param given the encoded value
    */
-  accept?(given: string): Answer | Promise<Answer>;
+  accept?(given: string): CheckedAnswer | Promise<CheckedAnswer>;
   /**
    * Looks for the outcome where a message only says that there is one; undefined if there is none yet after all.
    *

@@ -3,6 +3,7 @@
  * it is asked for, and what nobody has asked for is judged before a body starts. All that is found is told as the error
  * that the run is to end with.
  */
+import type { Accepted, Entry } from "../../journal/entry.js";
 import { judge } from "../../journal/judge.js";
 import type { Call } from "../call.js";
 import {
@@ -29,19 +30,41 @@ export interface CheckOptions {
 export class Checks {
   /** Keys of calls that were answered although their text has changed. */
   readonly edited: string[] = [];
+  /** Whether the journal says what this resume accepts. */
+  private isSaid: boolean;
 
   constructor(
     private readonly options: CheckOptions,
     private readonly replay: Replay,
     private readonly code: EditedCode,
-  ) {}
+  ) {
+    this.isSaid = !(options.acceptEdits || options.continueDivergence);
+  }
+
+  /** What the next entry is to say of what is accepted, so that it holds from then on. */
+  takeNews(): Pick<Entry, "accepted"> | undefined {
+    if (this.isSaid) return undefined;
+    this.isSaid = true;
+    const { acceptEdits, continueDivergence } = this.options;
+    const accepted: Accepted = {};
+    if (acceptEdits) accepted.edits = this.code.build;
+    if (continueDivergence) accepted.divergence = true;
+    return { accepted };
+  }
+
+  /** Whether what edits of the code did to a call that was recorded under that number is accepted. */
+  private acceptsEdits(seq: number): boolean {
+    if (this.options.acceptEdits) return true;
+    const { edits } = this.replay.record.accepted;
+    return edits !== undefined && seq < edits.before && this.code.isBuild(edits.build);
+  }
 
   /** Why a call must not have what is recorded under its key. */
   refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
-    const { id, acceptEdits } = this.options;
-    const verdict = judge(entry, call, this.code.rootChanged, acceptEdits);
+    const { id } = this.options;
+    const verdict = judge(entry, call, this.code.rootChanged, this.acceptsEdits(entry.seq));
     if (!verdict.hit) return notAHit(id, call, verdict);
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
@@ -51,12 +74,12 @@ export class Checks {
 
   /** When a body wants to start for the first time: why none may, because of what other builds have recorded. */
   refusalOfAll(): Error | undefined {
-    return this.options.acceptEdits ? undefined : this.refusalOfLeft(this.code.firstLook());
+    return this.refusalOfLeft(this.code.firstLook(({ seq }) => !this.acceptsEdits(seq)));
   }
 
   /** Whether one of the calls that want to start may be recorded work that the code asks for under another key. */
   suspects(wanted: readonly Call[]): boolean {
-    return !this.options.acceptEdits && this.code.suspicion(wanted) !== undefined;
+    return this.code.suspicion(wanted) !== undefined;
   }
 
   /**
@@ -67,18 +90,20 @@ export class Checks {
    */
   heldBack(): Error | "go on" | "may ask" {
     const { replay, code } = this;
-    const { acceptEdits, continueDivergence } = this.options;
     // What wants to start is taken for recorded work under another key, unless that is asked for after all.
     if (!replay.unfinished) return "may ask";
     const missing = replay.missing();
     if (missing[0] !== undefined && code.changedSince(missing[0])) {
       const old = missing.filter((call) => code.changedSince(call));
-      const refusal = acceptEdits ? undefined : this.refusalOfLeft(old);
+      const refusal = this.refusalOfLeft(old.filter(({ seq }) => !this.acceptsEdits(seq)));
       if (refusal === undefined) replay.excuse(old);
       return refusal ?? "go on";
     }
-    if (continueDivergence) replay.lenient = true;
-    return continueDivergence ? "go on" : "may ask";
+    const left = missing.filter(({ seq }) => seq < replay.record.accepted.divergence);
+    if (left.length > 0) replay.excuse(left);
+    else if (this.options.continueDivergence) replay.lenient = true;
+    else return "may ask";
+    return "go on";
   }
 
   /** Why the run must not go on, if the code asks for no more of the record than it has. */

@@ -77,6 +77,18 @@ export class EditedCode {
     return shifted;
   }
 
+  /** The text of each module that has a part in the run: none if it is not there. */
+  get build(): Array<[path: string, text: string]> {
+    const paths = new Set([...this.replay.record.modules.keys(), ...this.present.paths]);
+    return [...paths].map((path) => [path, this.modules.get(path)?.text ?? ""]);
+  }
+
+  /** Whether a build, as `build` gave it, is the one at hand. */
+  isBuild(build: ReadonlyMap<string, string>): boolean {
+    for (const [path, text] of build) if ((this.modules.get(path)?.text ?? "") !== text) return false;
+    return true;
+  }
+
   private sitesThen(build: RecordedCall["build"]): SitesByText {
     let sites = this.builds.get(build);
     if (sites === undefined) {
@@ -126,10 +138,14 @@ export class EditedCode {
     );
   }
 
-  /** When a body wants to start for the first time: the calls of other builds that nobody has asked for. */
-  firstLook(): RecordedCall[] {
+  /**
+   * When a body wants to start for the first time: the calls of other builds that nobody has asked for.
+   *
+   * @param counts whether a call is to be looked at, now and when what wants to start is taken for it
+   */
+  firstLook(counts: (call: RecordedCall) => boolean): RecordedCall[] {
     if (this.spared !== undefined) return [];
-    const changed = (call: RecordedCall): boolean => this.changedSince(call);
+    const changed = (call: RecordedCall): boolean => this.changedSince(call) && counts(call);
     this.spared = this.replay.spared().filter(changed);
     return this.replay.unasked().filter(changed);
   }

@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import { type Entry, isOutcome, type SiteRecord } from "../../journal/entry.js";
+import type { RunRecord } from "../../stores/store.js";
 import { Shared } from "./shared.js";
 import type { Standing } from "./shifts.js";
 
@@ -48,6 +49,14 @@ export interface RunRecordView {
   root: string | undefined;
   /** Name of the process that wrote the last entry. */
   process: string | undefined;
+  accepted: AcceptedRecord;
+}
+
+/** What resumes of the run have accepted, of the calls that were recorded before an entry of that number. */
+export interface AcceptedRecord {
+  /** With one build. */
+  edits: { before: number; build: ReadonlyMap<string, string> } | undefined;
+  divergence: number;
 }
 
 const noModules: NonNullable<Entry["modules"]> = [];
@@ -61,6 +70,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   const sites = new Map<string, readonly Standing[]>();
   let root: string | undefined;
   let process: string | undefined;
+  const accepted: AcceptedRecord = { edits: undefined, divergence: 0 };
   const shared = new Shared();
   for (const entry of entries) {
     shared.share(entry);
@@ -72,6 +82,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
       modules.set(path, text);
     }
+    if (entry.accepted !== undefined) accept(accepted, entry);
     let call = calls.get(entry.key);
     if (call === undefined) {
       call = newRecordedCall(entry, modules);
@@ -99,7 +110,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
-  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process };
+  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process, accepted };
 }
 
 /**
@@ -130,16 +141,32 @@ function findDetours(entries: readonly Entry[]): Detour[] {
   return detours;
 }
 
-/** The failures to run again: those that failed the run, and the failures that they hold. */
-export function withCauses(entries: readonly Entry[], culprits: Iterable<string>): Set<string> {
+/**
+ * Keys of the failed calls that a run which is taken up has to run again: those that failed it, and those whose failures
+ * they hold. Of a run that has been resumed since it failed: what is left of them, after a crash.
+ *
+ * @param all whether all failed calls are asked for
+ */
+export function toRunAgain(
+  { status, culprits = [] }: Pick<RunRecord, "status" | "culprits">,
+  entries: readonly Entry[],
+  all: boolean,
+): Set<string> {
+  if (culprits.length === 0 && !all) return new Set();
   const failures = new Map<string, Entry>();
-  for (const entry of entries) if (entry.state === "failed") failures.set(entry.key, entry);
+  for (const entry of entries) {
+    if (entry.state === "failed") failures.set(entry.key, entry);
+    else if (entry.state === "done") failures.delete(entry.key);
+  }
+  if (all) return new Set(failures.keys());
   const found = new Set<string>();
   const pending = [...culprits];
   for (let key = pending.pop(); key !== undefined; key = pending.pop()) {
-    if (found.has(key)) continue;
+    const failure = failures.get(key);
+    if (failure === undefined || found.has(key)) continue;
     found.add(key);
-    for (const cause of failures.get(key)?.causes ?? []) pending.push(cause);
+    if (status !== "failed") continue;
+    for (const cause of failure.causes ?? []) pending.push(cause);
   }
   return found;
 }
@@ -164,6 +191,11 @@ export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): Rec
     excused: false,
     asked: false,
   };
+}
+
+function accept(all: AcceptedRecord, { seq, accepted }: Entry): void {
+  if (accepted?.edits !== undefined) all.edits = { before: seq, build: new Map(accepted.edits) };
+  if (accepted?.divergence) all.divergence = seq;
 }
 
 function take(call: RecordedCall, entry: Entry): void {
