@@ -11,6 +11,7 @@ import {
   workflow,
 } from "stepmark";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { StaleOwnerError } from "../../runtime/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies } from "../support/replay.js";
