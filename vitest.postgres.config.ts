@@ -10,7 +10,7 @@ const leftOut = [
   "^B4-B9: any completion order",
   "^scopes ",
   // So many runs, one after the other, that it is a matter of minutes on a busy machine.
-  "^a run that waits one thousand of them are",
+  "^a run that waits one thousand of them that somebody waits for",
   // Two apps hear of one answer; which of them is faster is for nobody to say.
   "^a run that waits is followed when another process goes on with it$",
   "^events of a run that another process drives tell once that the run waits, and go on",

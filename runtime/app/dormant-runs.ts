@@ -4,7 +4,7 @@
  * run up again wakes them.
  */
 import type { Clock } from "../clock.js";
-import { RunOwnedError, ShutdownError, StoreError } from "../errors.js";
+import { RunOwnedError, ShutdownError, StaleOwnerError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
 import { storeFailure } from "../run/end/refusals.js";
@@ -178,7 +178,8 @@ export class DormantRuns {
     } catch (thrown) {
       const error = storeFailure(id, thrown);
       // Whoever has it now goes on with it; or the app is being shut down, which all who wait are told.
-      if (isA(error, RunOwnedError) || isA(error, ShutdownError)) this.remove(id);
+      const isLeft = isA(error, RunOwnedError) || isA(error, StaleOwnerError) || isA(error, ShutdownError);
+      if (isLeft) this.remove(id);
       else this.fail(id, error);
     }
   }

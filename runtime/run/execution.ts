@@ -320,7 +320,9 @@ export class Execution implements RunScope {
     if (this.lifetime.phase === "closed") return;
     const next = this.replay.take();
     if (next !== undefined) {
-      this.deliver(next, next.recorded!.outcome as Outcome);
+      const recorded = next.recorded!;
+      this.deliver(next, recorded.outcome as Outcome);
+      this.replay.spend(recorded);
       return this.callTurn();
     }
     if (this.mayStart() && this.owns()) this.start(this.calls.takeWanted());

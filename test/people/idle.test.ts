@@ -11,6 +11,7 @@ import {
   workflow,
 } from "stepmark";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { StaleOwnerError } from "../../runtime/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies } from "../support/replay.js";
@@ -371,6 +372,18 @@ describe("a run that waits out of memory, and that nobody waits for,", () => {
     await own.advance(hours(2));
     expect(calls.filter(([name]) => name === "claim").map(([, [run]]) => run)).toEqual(["r1"]);
     expect(await completed(first)).toEqual(["r1"]);
+  });
+
+  it("is left to the process that takes it away while it is taken up", async () => {
+    const { store } = watched();
+    const stepmark = app(store);
+    await startMany(stepmark, 2);
+    await clock.advance(2 * minute);
+    const { append } = store;
+    store.append = (...given) => (given[0] === "r0" ? Promise.reject(new StaleOwnerError("r0")) : append(...given));
+    await clock.advance(hours(2));
+    expect(await completed(stepmark)).toEqual(["r1"]);
+    expect(warnings).toEqual([]);
   });
 
   it("goes on when it is due, though the clock is put back meanwhile", async () => {

@@ -102,6 +102,18 @@ export class Replay {
     return first;
   }
 
+  /**
+   * The outcome of a call has been delivered. The run's own code does not ask for it again, as a step's body may that is tried
+   * again: only that there is one is kept of it.
+   */
+  spend(call: RecordedCall): void {
+    const { within, outcome } = call;
+    if (within !== undefined || outcome?.state !== "done" || outcome.kind === "changed") return;
+    call.outcome = spent;
+    call.open = undefined;
+    call.chain = "";
+  }
+
   /** The first call in line, held back or not. */
   peek(): Call | undefined {
     return this.first;
@@ -190,6 +202,9 @@ export class Replay {
     return timeline[this.cursor];
   }
 }
+
+/** What is left of an outcome. */
+const spent: Entry = { seq: 0, key: "", kind: "step", state: "done", attempt: 1, startedAt: 0, endedAt: 0 };
 
 function seqOf(call: Call): number {
   return call.recorded!.seq;
