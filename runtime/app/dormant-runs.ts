@@ -50,13 +50,16 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
+/** The store failed when it was asked whether the run is dormant here, or when it was taken up; or it is not to be tried again. */
+type Failure = "asked for" | "taken up" | "refused";
+
 export class DormantRuns {
   /** Who waits, by the run's id. */
   private readonly waiters = new Map<string, Set<Waiter>>();
   /** Runs that somebody waits for and that go on by themselves. */
   private readonly timed = new Set<string>();
-  /** Runs that could not be taken up, and whether it was because the store failed: the others are not tried again. */
-  private readonly failed = new Map<string, boolean>();
+  /** Runs that could not be taken up, and why. */
+  private readonly failed = new Map<string, Failure>();
   private readonly waking = new Map<string, Promise<void>>();
   /** What the store will be asked for at the end of this tick. */
   private asked: { ids: Set<string>; kept: Promise<Map<string, KeptRun>> } | undefined;
@@ -112,7 +115,8 @@ export class DormantRuns {
     try {
       if ((await this.ask(id)) === undefined) return;
     } catch (error) {
-      return this.fail(id, storeFailure(id, error));
+      this.failing = true;
+      return this.fail(id, storeFailure(id, error), "asked for");
     }
     await this.takeUp(id);
   }
@@ -180,15 +184,14 @@ export class DormantRuns {
       // Whoever has it now goes on with it; or the app is being shut down, which all who wait are told.
       const isLeft = isA(error, RunOwnedError) || isA(error, StaleOwnerError) || isA(error, ShutdownError);
       if (isLeft) this.remove(id);
-      else this.fail(id, error);
+      else this.fail(id, error, isA(error, StoreError) ? "taken up" : "refused");
     }
   }
 
-  private fail(id: string, error: Error): void {
+  private fail(id: string, error: Error, failure: Failure): void {
     const isNews = !this.failed.has(id);
-    const isStores = isA(error, StoreError);
-    this.failed.set(id, isStores);
-    if (isStores) this.askLater();
+    this.failed.set(id, failure);
+    if (failure !== "refused") this.askLater();
     const waiters = this.takeWaiters(id);
     if (waiters.length === 0 && isNews) this.options.onError(error);
     for (const waiter of waiters) waiter.fail(error);
@@ -224,6 +227,7 @@ export class DormantRuns {
     this.ringing = true;
     this.nextDue = Number.POSITIVE_INFINITY;
     try {
+      await this.wakeFailed();
       this.add(await this.wakeDue());
       this.failing = false;
     } catch (error) {
@@ -233,6 +237,16 @@ export class DormantRuns {
     }
     this.ringing = false;
     this.arrange();
+  }
+
+  /** What woke a run when the store failed may have been a message: no timer would bring it back. */
+  private async wakeFailed(): Promise<void> {
+    for (const [id, failure] of [...this.failed]) {
+      if (this.stopped) return;
+      if (failure === "refused") continue;
+      if (failure === "taken up" || (await this.ask(id)) !== undefined) await this.takeUp(id);
+      else this.failed.delete(id);
+    }
   }
 
   /**
@@ -247,7 +261,7 @@ export class DormantRuns {
       for (const timer of timers) {
         if (this.stopped) return undefined;
         if (timer.due > clock.now()) return timer.due;
-        if (this.failed.get(timer.id) ?? true) await this.takeUp(timer.id);
+        if (!this.failed.has(timer.id)) await this.takeUp(timer.id);
         last = timer;
       }
       if (timers.length < timersAtOnce) return undefined;

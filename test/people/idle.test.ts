@@ -332,6 +332,27 @@ describe("a run that waits out of memory, and that nobody waits for,", () => {
     expect(warnings).toMatchObject([{ code: "STORE", message: /the disk is gone/ }]);
   });
 
+  it.each(["claim", "append", "kept"] as const)(
+    "goes on later if the store's %s fails when an answer has come, which is told once",
+    async (method) => {
+      const { store } = watched();
+      const stepmark = app(store);
+      await (await stepmark.start(approval, undefined, { id })).settled();
+      await clock.advance(2 * minute);
+      const sound = store[method] as (...given: unknown[]) => Promise<unknown>;
+      let failures = 0;
+      const unsound = (...given: unknown[]) =>
+        failures++ < 3 ? Promise.reject(new Error("the disk is gone")) : sound(...given);
+      Object.assign(store, { [method]: unsound });
+      await stepmark.answer(id, "ok", "yes");
+      await rest();
+      expect(await completed(stepmark)).toEqual([]);
+      await clock.advance(minute);
+      expect(await completed(stepmark)).toEqual([id]);
+      expect(warnings).toMatchObject([{ message: /the disk is gone/ }]);
+    },
+  );
+
   it("is not tried again and again if it cannot be taken up, and holds up nobody, however many there are", async () => {
     const { store } = watched();
     const stepmark = app(store);
