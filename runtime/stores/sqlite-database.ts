@@ -31,7 +31,9 @@ export interface Open {
   space: LogSpace | undefined;
 }
 
-export function open(path: string, { driver, synchronous = "FULL" }: SqliteOptions): Open {
+export function open(path: string, options: SqliteOptions): Open {
+  // Not in the parameters: those are in the declarations, where `driver` is not.
+  const { driver, synchronous = "FULL" } = options;
   if (path !== inMemory) mkdirSync(dirname(path), { recursive: true });
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
   try {

@@ -78,9 +78,12 @@ export const faults: readonly Fault[] = [
         Replay.prototype,
         "take",
         () =>
-          function (this: { asked: Asked[] }) {
-            this.asked.sort((a, b) => (a.key < b.key ? -1 : 1));
-            return this.asked.shift();
+          function (this: { first: Asked | undefined; others: Asked[] }) {
+            if (this.first === undefined) return undefined;
+            const [next, first, ...others] = [this.first, ...this.others].sort((a, b) => (a.key < b.key ? -1 : 1));
+            this.first = first;
+            this.others.splice(0, this.others.length, ...others);
+            return next;
           },
       ),
   },
