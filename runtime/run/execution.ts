@@ -115,7 +115,7 @@ export class Execution implements RunScope {
 
   /** Whether the run is under way in this process. */
   get open(): boolean {
-    return this.lifetime.phase !== "closed";
+    return this.lifetime.open;
   }
 
   /** The fence under which this process owns the run now, if it does. */
@@ -313,11 +313,11 @@ export class Execution implements RunScope {
   }
 
   private callTurn(): void {
-    if (this.lifetime.phase !== "closed") this.turns.call();
+    if (this.open) this.turns.call();
   }
 
   private readonly turn = (): void => {
-    if (this.lifetime.phase === "closed") return;
+    if (!this.open) return;
     const next = this.replay.take();
     if (next !== undefined) {
       const recorded = next.recorded!;
