@@ -2,16 +2,21 @@
  * How the cost of a step and of its replay grows with the length of a run, and what a recorded entry costs in memory.
  * `npm run bench:lengths` prints the table; `-- --most N` sets the longest run.
  */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Stepmark, step, waitFor, workflow } from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 
-const { values } = parseArgs({ options: { most: { type: "string", default: "100000" } } });
+const { values, positionals } = parseArgs({
+  options: { most: { type: "string", default: "100000" } },
+  allowPositionals: true,
+});
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
@@ -51,42 +56,55 @@ const retried = workflow("retried", async (count: number) => {
   return sum;
 });
 
-const folder = mkdtempSync(join(tmpdir(), "stepmark-bench-"));
-const lengths = [1_000, 10_000, Number(values.most)];
-for (const flow of [chain, fan, tree, retried]) {
-  for (const length of lengths) {
-    const path = join(folder, `${flow.workflowName}-${length}.db`);
-    const options = { synchronous: "NORMAL" } as const;
-    const fresh = await timed(async () => {
-      const app = new Stepmark({ store: sqliteStore(path, options), workflows: [flow] });
-      await (await app.start(flow, length, { id: "run" })).settled();
-      await app.shutdown();
-    });
-    collect();
-    const before = process.memoryUsage().heapUsed;
-    const app = new Stepmark({ store: sqliteStore(path, options), workflows: [flow] });
-    const again = await timed(async () => (await app.resume("run")).settled());
-    collect();
-    const held = process.memoryUsage().heapUsed - before;
-    const entries = (await app.entries("run")).length;
-    await app.shutdown();
-    const each = (ms: number): string => `${((ms * 1000) / length).toFixed(1)} us`.padStart(10);
-    console.log(
-      flow.workflowName.padEnd(8),
-      String(length).padStart(8),
-      "fresh",
-      each(fresh),
-      "resume",
-      each(again),
-      "memory",
-      `${Math.round(held / entries)} B an entry`,
-    );
-  }
-}
-rmSync(folder, { recursive: true });
+const flows = [chain, fan, tree, retried];
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+/** One half of a run's life: what it took in milliseconds, and for a resume the bytes of memory for each entry. */
+interface Half {
+  took: number;
+  held: number;
+}
+
+/** In a process of its own: what is left of recording a run is not what resuming it costs. */
+async function measure(half: string, name: string, length: number, path: string): Promise<Half> {
+  const flow = flows.find(({ workflowName }) => workflowName === name)!;
+  const app = new Stepmark({ store: sqliteStore(path, { synchronous: "NORMAL" }), workflows: [flow] });
+  // The file is opened, and its statements are prepared, before.
+  await app.list({ limit: 1 });
+  const before = used();
   const start = performance.now();
-  await work();
-  return performance.now() - start;
+  await (half === "fresh" ? await app.start(flow, length, { id: "run" }) : await app.resume("run")).settled();
+  const took = performance.now() - start;
+  const held = (used() - before) / (await app.entries("run")).length;
+  await app.shutdown();
+  return { took, held };
+}
+
+function used(): number {
+  collect();
+  return process.memoryUsage().heapUsed;
+}
+
+function apart(...half: Parameters<typeof measure>): Half {
+  const args = [fileURLToPath(import.meta.url), ...half.map(String)];
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8", maxBuffer: 2 ** 26 })) as Half;
+}
+
+const [half, name, length, path] = positionals;
+if (half !== undefined) {
+  console.log(JSON.stringify(await measure(half, name!, Number(length), path!)));
+} else {
+  const folder = mkdtempSync(join(tmpdir(), "stepmark-bench-"));
+  for (const { workflowName } of flows) {
+    for (const steps of [1_000, 10_000, Number(values.most)]) {
+      const file = join(folder, `${workflowName}-${steps}.db`);
+      const [fresh, again] = ["fresh", "resume"].map((which) => apart(which, workflowName, steps, file)) as [
+        Half,
+        Half,
+      ];
+      const each = ({ took }: Half): string => `${((took * 1000) / steps).toFixed(1)} us`.padStart(10);
+      const columns = [workflowName.padEnd(8), String(steps).padStart(8), "fresh", each(fresh), "resume", each(again)];
+      console.log(...columns, "memory", `${Math.round(again.held)} B an entry`);
+    }
+  }
+  rmSync(folder, { recursive: true });
 }
