@@ -42,8 +42,10 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
   if (id !== undefined) checkName("A child run's id", id, "Leave it out for one made of the parent's.");
   const identity = identify("child", at, undefined);
   if (identity === undefined) throw nobodyThere("child");
-  const { execution, key, chain, within, entry, record } = identity;
+  const { execution, chain, within, entry, record } = identity;
   const started = workflow as AnyWorkflow;
+  const args = fingerprint([started.workflowName, input, id]);
+  const key = execution.keyOf(identity, args);
   const place = { runId: execution.id, key, at: placeOf(record) };
   const request: ChildRequest = {
     id: id ?? `${execution.id}/${key}`,
@@ -55,7 +57,7 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
   return execution.ask({
     kind: "child",
     key,
-    args: fingerprint([started.workflowName, input, id]),
+    args,
     chain,
     site: record,
     within,

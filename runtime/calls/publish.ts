@@ -22,7 +22,8 @@ function call(at: CallSite | undefined, [name, value]: unknown[]): Promise<unkno
   checkName("The name of what is published", name, 'Call `publish("name", value)`.');
   const identity = identify("publish", at, undefined);
   if (identity === undefined) return Promise.resolve();
-  const { execution, key, chain, within, entry, record } = identity;
+  const { execution, chain, within, entry, record } = identity;
+  const key = execution.keyOf(identity, "");
   // Encoded now: what the code does to the value later was not published.
   const text = encoded(execution.codec, value, { runId: execution.id, key, at: placeOf(record) });
   const published = execution.ask({

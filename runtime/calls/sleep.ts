@@ -22,7 +22,8 @@ sleep.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at
 function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
   const identity = identify("sleep", at, undefined);
   if (identity === undefined) return Promise.resolve();
-  const { execution, key, chain, within, entry, record } = identity;
+  const { execution, chain, within, entry, record } = identity;
+  const key = execution.keyOf(identity, "");
   const due = dueTime(until, execution.clock.now());
   return execution.ask({
     kind: "timer",

@@ -56,7 +56,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const { options, fn, args } = read(given);
   const identity = identify("step", at, options.key);
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
-  const { execution, key, chain, within, entry, record, site } = identity;
+  const { execution, chain, within, entry, record, site } = identity;
   if (options.executor?.takes(fn) === false) {
     throw new InvalidArgumentError(
       "The step's `executor` does not take its function",
@@ -66,6 +66,7 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const retry = retryPolicy(options);
   const timeout = limit(options);
   const print = printOf(args, capturedValues(captures, execution));
+  const key = execution.keyOf(identity, print);
   let start = never;
   if (!execution.answers(key)) {
     const context = new AsyncResource("StepmarkStep");

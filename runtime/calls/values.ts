@@ -28,7 +28,8 @@ function source<T>(name: string, make: (execution: Execution | undefined) => T):
   function call(at: CallSite | undefined): Promise<unknown> {
     const identity = identify(name, at, undefined);
     if (identity === undefined) return Promise.resolve(make(undefined));
-    const { execution, key, chain, within, entry, record } = identity;
+    const { execution, chain, within, entry, record } = identity;
+    const key = execution.keyOf(identity, "");
     return execution.ask({
       kind: "value",
       key,

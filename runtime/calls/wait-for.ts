@@ -55,12 +55,14 @@ export interface Asked {
 
 /** Asks for an answer under the key of an identity. */
 export function ask(identity: Identity, name: string, { payload, schema, limit }: Asked): Promise<unknown> {
-  const { execution, key, chain, within, entry, record } = identity;
+  const { execution, chain, within, entry, record } = identity;
+  const args = limit === undefined ? "" : timed;
+  const key = execution.keyOf(identity, args);
   const shown = encoded(execution.codec, payload, { runId: execution.id, key, at: placeOf(record) });
   return execution.ask({
     kind: "wait",
     key,
-    args: limit === undefined ? "" : timed,
+    args,
     chain,
     site: record,
     within,

@@ -171,6 +171,11 @@ export class Execution implements RunScope {
 
   // --- what the code asks for ----------------------------------------------------------------------------------------
 
+  /** The replay key of a call, from that of its place and what else tells it apart. */
+  keyOf(place: Pick<CallRequest, "key" | "chain" | "entry">, args: string): string {
+    return this.checks.keyOf(place, args);
+  }
+
   /** Whether the record holds the outcome of a call, so that nothing of it will be done live. */
   answers(key: string): boolean {
     return this.replay.find(key)?.outcome !== undefined;
@@ -187,14 +192,12 @@ export class Execution implements RunScope {
       return call.promise;
     }
     if (this.asked.joins(call)) return call.promise;
-    if (recorded !== undefined) {
-      const refusal = this.checks.refusalOf(call, recorded);
-      if (refusal !== undefined) {
-        this.fatal(refusal);
-        return call.promise;
-      }
-      recorded.asked = true;
+    const refusal = recorded ? this.checks.refusalOf(call, recorded) : this.checks.refusalOfNew(call);
+    if (refusal !== undefined) {
+      this.fatal(refusal);
+      return call.promise;
     }
+    if (recorded !== undefined) recorded.asked = true;
     if (recorded?.outcome !== undefined) {
       if (recorded.outcome.state === "failed") this.failures.expect(call.key);
       this.replay.ask(call);

@@ -44,7 +44,11 @@ export function extendByEntered(chain: string, { text, own, tag }: Place, wherea
 
 function joined(chain: string, level: string): string {
   const longer = chain === "" ? level : `${chain}/${level}`;
-  return longer.length > longest ? digested + createHash("sha256").update(longer).digest("hex").slice(0, 32) : longer;
+  return longer.length > longest ? digested + digestOf(longer).slice(0, 32) : longer;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Whether a call was come to past a place where today's way does not lead, although that place is still there. */
@@ -64,6 +68,11 @@ export function leadsElsewhere(then: string, now: string, isThere: (whereabouts:
 export function whereaboutsOf(chain: string): string[] | undefined {
   if (chain.includes(digested)) return undefined;
   return chain.split("/").map((level) => level.slice(0, level.indexOf(":")));
+}
+
+/** A digest of the way to a call: which places it leads past, whatever their texts. */
+export function wayOf(chain: string): string {
+  return digestOf(whereaboutsOf(chain)?.join("/") ?? chain).slice(0, 8);
 }
 
 /** Whether two tags name one place. A function that is given to a call has that of the call too. */

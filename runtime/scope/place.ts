@@ -92,7 +92,7 @@ export interface Site {
 export interface ClosureEntry {
   /** Key of the closure's frames without the number. */
   readonly closure: string;
-  /** Key of the marked call that entered it. */
+  /** Key of the place that entered it: the marked call in progress, or else the async context. */
   readonly caller: string;
 }
 
@@ -366,7 +366,8 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const site: Site = { frame: creator, loops: place.loops, path };
   const chain = creator.chainOf(place);
   const { mark } = state;
-  const entry = mark?.run === creator.run ? { closure: segment, caller: mark.key } : undefined;
+  const caller = mark?.run === creator.run ? mark : context;
+  const entry = caller?.run === creator.run ? { closure: segment, caller: caller.key } : undefined;
   const via = viaOf(place, creator, path, number);
   return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
 }

@@ -225,7 +225,7 @@ export const provocations: Provocation[] = [
       return edited(source, source, 1, {}, ["5 EUR", "6 EUR"]);
     },
     message:
-      'The recorded outcome is for other arguments: recorded ["5 EUR"], asked for ["6 EUR"] (run "run", key pay/charge, at flow.ts:4). The code is as it was, so what differs comes from outside the record: take time, randomness, environment and I/O from recorded calls (`await now()`, `await step(...)`). [REPLAY_MISMATCH]',
+      'The recorded outcome is for other arguments: recorded ["5 EUR"], asked for ["6 EUR"] (run "run", key pay/charge, at flow.ts:4). The code is as it was, so what differs comes from outside the record: take time, randomness, environment and I/O from recorded calls (`await now()`, `await step(...)`); `resume(id, { divergence: "continue" })` does the call anew, as another one. [REPLAY_MISMATCH]',
   },
   {
     code: "AMBIGUOUS_SITE",

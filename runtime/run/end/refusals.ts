@@ -26,8 +26,17 @@ export function duplicateKey(runId: string, request: CallRequest): DuplicateKeyE
   );
 }
 
-/** A recorded outcome that may not answer a call. */
-export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: false }): StepmarkError {
+/**
+ * A recorded outcome that may not answer a call.
+ *
+ * @param followsFailure whether it was recorded after the failure of a step that runs again
+ */
+export function notAHit(
+  runId: string,
+  call: Call,
+  verdict: Verdict & { hit: false },
+  followsFailure: boolean,
+): StepmarkError {
   const place = { runId, key: call.key, at: placeOf(call.site) };
   const compared = { recorded: call.recorded && recordedSide(call.recorded), asked: askedSide(call) };
   if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place, compared);
@@ -35,11 +44,16 @@ export function notAHit(runId: string, call: Call, verdict: Verdict & { hit: fal
     verdict.what,
     verdict.codeChanged
       ? 'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.'
-      : "The code is as it was, so what differs comes from outside the record: take time, randomness, environment and I/O from recorded calls (`await now()`, `await step(...)`).",
+      : `The code is as it was, so what differs comes from ${followsFailure ? afterFailure : outside}; \`resume(id, { divergence: "continue" })\` does the call anew, as another one.`,
     place,
     compared,
   );
 }
+
+const outside =
+  "outside the record: take time, randomness, environment and I/O from recorded calls (`await now()`, `await step(...)`)";
+const afterFailure =
+  "the order of things: this was recorded after the failure of a step that runs again. Give steps that a failure hands to another branch (jobs of a shared queue, say) a `key`";
 
 export function enteredInAnotherOrder(runId: string, call: Call): AmbiguousScopeError {
   return new AmbiguousScopeError(
@@ -95,15 +109,25 @@ export function anotherPath(runId: string, missing: RecordedCall, asking: Call):
   );
 }
 
-/** A call that has the key of a recorded one and is another: the code has called another function in that one's place. */
-export function anotherWay(runId: string, call: Call, recorded: RecordedCall): DivergenceError {
+/**
+ * A call that has the key of a recorded one and is another: the code has called another function in that one's place.
+ *
+ * @param followsFailure whether that was recorded after the failure of a step that runs again
+ */
+export function anotherWay(
+  runId: string,
+  call: Call,
+  recorded: RecordedCall,
+  followsFailure: boolean,
+): DivergenceError {
   const there = (site: SiteRecord | undefined): string => `${describe(site)} in \`${site?.container ?? ""}\``;
   const expected = there(recorded.site);
   const asked = there(call.site);
+  const since = followsFailure ? ", after the failure of a step that runs again," : "";
   return new DivergenceError(
     expected === asked
-      ? `The code is unchanged but took another path: it came to ${asked} through another function than when that was recorded`
-      : `The code is unchanged but took another path: ${expected} is recorded here and was not asked for; ${asked} was`,
+      ? `The code is unchanged but took another path: it came to ${asked} through another function than when that was recorded${since.replace(/,$/, "")}`
+      : `The code is unchanged but took another path: ${expected} is recorded here${since} and was not asked for; ${asked} was`,
     { runId, key: call.key, at: placeOf(call.site) },
     { recorded: recordedSide(recorded), asked: askedSide(call) },
   );

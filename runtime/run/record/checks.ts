@@ -16,9 +16,10 @@ import {
   shiftedSite,
   uncertainSites,
 } from "../end/refusals.js";
-import { changedPlaces } from "./closure-order.js";
+import { callerOf, changedPlaces, entryOf, isAnothers } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
-import type { RecordedCall } from "./record.js";
+import { type Asker, ownKey } from "./own-key.js";
+import { isOn, type RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
 
 export interface CheckOptions {
@@ -33,6 +34,8 @@ export class Checks {
   readonly edited: string[] = [];
   /** Whether anything that edits did may be accepted. */
   private readonly mayAccept: boolean;
+  /** Entries of closures that were answered with what another caller's entry had come to. */
+  private readonly displaced = new Set<string>();
   /** Whether the journal says what this resume accepts. */
   private isSaid: boolean;
 
@@ -68,19 +71,50 @@ export class Checks {
     return this.options.continueDivergence || seq < this.replay.record.accepted.divergence;
   }
 
+  /** The key of a call: that of its place, or, where the run is to go on though another call is recorded there, one of its own. */
+  keyOf({ key, chain, entry }: Omit<Asker, "args">, args: string): string {
+    if (!this.options.continueDivergence && this.replay.record.accepted.divergence === 0) return key;
+    const call = { key, chain, entry, args };
+    const recorded = this.replay.find(call.key);
+    if (recorded === undefined || recorded.asked) return call.key;
+    const own = ownKey(call);
+    if (this.replay.find(own) !== undefined) return own;
+    return this.acceptsDivergence(recorded.seq) && this.isAnother(call, recorded) ? own : call.key;
+  }
+
+  /** Whether a call of code that is as it was is another one than the one that is recorded under its key. */
+  private isAnother(call: Asker, recorded: RecordedCall): boolean {
+    if (this.code.changedSince(recorded)) return false;
+    const entry = recorded.outcome ?? recorded.open;
+    if (((entry ?? recorded).args ?? "") !== call.args || this.code.cameAnotherWay(call, recorded)) return true;
+    return entry !== undefined && isAnothers(call, entry);
+  }
+
   /** Why a call must not have what is recorded under its key. */
   refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
     const { id } = this.options;
     if (!this.acceptsDivergence(entry.seq) && this.code.cameAnotherWay(call, recorded))
-      return anotherWay(id, call, recorded);
+      return anotherWay(id, call, recorded, this.followsFailure(recorded));
     const verdict = judge(entry, call, this.code.rootChanged, this.mayAccept && this.acceptsEdits(entry.seq));
-    if (!verdict.hit) return notAHit(id, call, verdict);
+    if (!verdict.hit) return notAHit(id, call, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
+    if (isAnothers(call, entry)) this.displaced.add(entryOf(call, entry.caller));
     if (verdict.edited) this.edited.push(call.key);
     return undefined;
+  }
+
+  /** Why a call that the record does not know must not be made: another one has been answered with what belongs to it. */
+  refusalOfNew(call: Call): Error | undefined {
+    if (this.displaced.size === 0 || !this.displaced.has(entryOf(call, callerOf(call)))) return undefined;
+    return enteredInAnotherOrder(this.options.id, call);
+  }
+
+  /** Whether a call was recorded after the failure of a step that has run again since, or is to. */
+  private followsFailure(recorded: RecordedCall): boolean {
+    return this.replay.record.detours.some((detour) => isOn(detour, recorded));
   }
 
   /** When a body wants to start for the first time: why none may, because of what other builds have recorded. */

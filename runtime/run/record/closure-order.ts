@@ -8,17 +8,28 @@ import type { Call } from "../call.js";
 import type { RunRecordView } from "./record.js";
 
 /** A digest of who entered the closure around a call, if anybody is known to have. */
-export function callerOf({ entry }: Call): string | undefined {
+export function callerOf({ entry }: Pick<Call, "entry">): string | undefined {
   return entry && createHash("sha256").update(entry.caller).digest("hex").slice(0, 8);
+}
+
+/** Whether what is recorded of a call belongs to an entry of its closure by another caller. */
+export function isAnothers(call: Pick<Call, "entry">, { caller }: Pick<Entry, "caller">): boolean {
+  return call.entry !== undefined && caller !== undefined && caller !== callerOf(call);
+}
+
+/** The entry of a closure by a caller, as far as a call in it is concerned. */
+export function entryOf({ entry, site, args }: Call, caller: string | undefined): string {
+  return JSON.stringify([entry?.closure, caller, site?.container, site?.anchor, args]);
 }
 
 /**
  * Whether the closure around a call was entered by another caller than when `recorded` was, while the record holds the
  * like of another entry: then the entries may have changed places, and arguments cannot tell.
  */
-export function changedPlaces(call: Call, { caller, site, args }: Entry, record: RunRecordView): boolean {
-  if (call.entry === undefined || caller === undefined || caller === callerOf(call)) return false;
-  const { closure } = call.entry;
+export function changedPlaces(call: Pick<Call, "key" | "entry">, entry: Entry, record: RunRecordView): boolean {
+  if (!isAnothers(call, entry)) return false;
+  const { site, args } = entry;
+  const { closure } = call.entry!;
   for (const [key, other] of record.calls) {
     if (key === call.key || !key.startsWith(closure)) continue;
     const sameSite = other.site?.container === site?.container && other.site?.anchor === site?.anchor;

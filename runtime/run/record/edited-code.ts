@@ -55,7 +55,7 @@ export class EditedCode {
   }
 
   /** Whether code that is as it was came to a call on another way, past other places, than when its record was made. */
-  cameAnotherWay({ chain }: Call, recorded: RecordedCall): boolean {
+  cameAnotherWay({ chain }: Pick<Call, "chain">, recorded: RecordedCall): boolean {
     return chain !== recorded.chain && chain !== "" && recorded.chain !== "" && !this.changedSince(recorded);
   }
 

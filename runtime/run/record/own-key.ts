@@ -1,0 +1,18 @@
+/**
+ * Keys of calls that the record holds another call's outcome for, though the code is as it was: `f()` has called another
+ * `f`, say. Where the run is to go on regardless, such a call is neither given that outcome nor taken for its repetition
+ * (by its idempotency key, say): it has a key of its own.
+ */
+import { createHash } from "node:crypto";
+import { wayOf } from "../../scope/chain.js";
+import type { Call } from "../call.js";
+import { callerOf } from "./closure-order.js";
+
+/** What tells a call apart from another one with its key. */
+export type Asker = Pick<Call, "key" | "args" | "chain" | "entry">;
+
+/** The key of a call whose place is taken: the same on every pass that comes to it on this way, with these arguments. */
+export function ownKey(call: Asker): string {
+  const told = JSON.stringify([wayOf(call.chain), call.args, callerOf(call) ?? ""]);
+  return `${call.key}~!${createHash("sha256").update(told).digest("hex").slice(0, 8)}`;
+}

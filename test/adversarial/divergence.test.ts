@@ -1,0 +1,300 @@
+/** Unchanged code that comes another way than it did: what is recorded of other calls is never its own. */
+import { setTimeout as delay } from "node:timers/promises";
+import Bottleneck from "bottleneck";
+import pLimit from "p-limit";
+import {
+  type AnyWorkflow,
+  child,
+  type MemoryStore,
+  memoryStore,
+  now,
+  Stepmark,
+  step,
+  stepContext,
+  waitFor,
+  workflow,
+} from "stepmark";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Emitter, limiter } from "../support/unseen.js";
+
+const id = "run";
+let ran: string[] = [];
+let keys: string[] = [];
+let failing = new Set<string>();
+/** What a workflow must not look at, and these do: it differs from process to process. */
+let isFirst = true;
+let tickets = 0;
+
+beforeEach(() => {
+  ran = [];
+  keys = [];
+  failing = new Set();
+  isFirst = true;
+  tickets = 0;
+});
+
+const act = async (label: string): Promise<string> => {
+  ran.push(label);
+  keys.push(stepContext().idempotencyKey);
+  if (failing.has(label)) throw new Error(`${label} failed`);
+  return `${label} ${isFirst ? "then" : "now"}`;
+};
+const draw = async (): Promise<number> => {
+  ran.push("draw");
+  return ++tickets;
+};
+
+async function recorded(flow: AnyWorkflow, others: AnyWorkflow[] = []): Promise<MemoryStore> {
+  const store = memoryStore();
+  const app = new Stepmark({ store, workflows: [flow, ...others], grace: 50 });
+  await (await app.start(flow, undefined, { id })).result().catch(() => {});
+  await app.shutdown();
+  isFirst = false;
+  return store;
+}
+
+async function resumed(store: MemoryStore, flow: AnyWorkflow, options = {}): Promise<unknown> {
+  ran = [];
+  keys = [];
+  const app = new Stepmark({ store, workflows: [flow], grace: 50 });
+  try {
+    return await (await app.resume(id, options)).result();
+  } finally {
+    await app.shutdown();
+  }
+}
+
+describe('divergence: "continue", where one call has called another function', () => {
+  const inner = async (label: string): Promise<string> => step(act, label);
+  const one = async (): Promise<unknown[]> => [
+    await step(act, "work"),
+    await step(inner, "inner"),
+    await step({ retries: 1 }, act, "tried"),
+  ];
+  const other = async (): Promise<unknown[]> => [
+    await step(act, "work"),
+    await step(inner, "inner"),
+    await step({ retries: 1 }, act, "tried"),
+  ];
+  const flow = workflow("functions", async () => {
+    const called = isFirst ? one : other;
+    return [await called(), await step(act, "last")];
+  });
+  const anew = [["work now", "inner now", "tried now"], "last now"];
+
+  it("I3: gives none of its calls what the other's came to, from every prefix, and the same on later resumes", async () => {
+    const store = await recorded(flow);
+    const { length } = await store.entries(id);
+    for (let kept = 1; kept < length; kept++) {
+      const left = store.fork(id, kept);
+      await expect(resumed(left.fork(id, kept), flow)).rejects.toMatchObject({ code: "DIVERGENCE" });
+      expect(ran).toEqual([]);
+      expect(await resumed(left, flow, { divergence: "continue" }), `after ${kept}`).toEqual(anew);
+      expect(ran).toEqual(["work", "inner", "tried", "last"]);
+      const went = await left.entries(id);
+      for (let more = kept + 1; more <= went.length; more++) {
+        expect(await resumed(left.fork(id, more), flow), `after ${kept}, then ${more}`).toEqual(anew);
+        const done = went
+          .slice(kept, more)
+          .filter(({ state, site }) => state === "done" && site?.anchor.startsWith("act"));
+        expect(ran.length).toBe(4 - done.length);
+      }
+    }
+  });
+
+  it("lists what the other's came to as orphans, and gives the outside world keys of its own", async () => {
+    const store = await recorded(flow);
+    const before = [...keys];
+    const left = store.fork(id, (await store.entries(id)).length - 1);
+    await resumed(left, flow, { divergence: "continue" });
+    const app = new Stepmark({ store: left, workflows: [flow] });
+    expect((await app.get(id))?.orphans).toEqual([
+      "functions/called()/act",
+      "functions/called()/inner",
+      "functions/called()/act~1",
+    ]);
+    // The last step is no other call than it was.
+    expect(new Set([...before, ...keys]).size).toBe(before.length + keys.length - 1);
+  });
+
+  it("is accepted of what was recorded by then alone: the way back diverges again", async () => {
+    const store = await recorded(flow);
+    const left = store.fork(id, 2);
+    await resumed(left, flow, { divergence: "continue" });
+    isFirst = true;
+    await expect(resumed(left.fork(id, 4), flow)).rejects.toMatchObject({ code: "DIVERGENCE" });
+    expect(ran).toEqual([]);
+  });
+
+  it("opens questions, begins child runs and takes time anew", async () => {
+    const kid = workflow("kid", async () => step(act, "kid"));
+    const asks = async (): Promise<unknown[]> => [await waitFor("ok"), await child(kid), await now()];
+    const asksToo = async (): Promise<unknown[]> => [await waitFor("ok"), await child(kid), await now()];
+    const asking = workflow("asking", async () => {
+      const called = isFirst ? asks : asksToo;
+      return called();
+    });
+    const store = memoryStore();
+    const first = new Stepmark({ store, workflows: [asking, kid], clock: { now: () => 1, after: noTimers } });
+    const run = await first.start(asking, undefined, { id });
+    await run.settled();
+    await first.answer(id, "ok", "then");
+    expect(await run.result()).toEqual(["then", "kid then", 1]);
+    isFirst = false;
+    const left = store.fork(id, (await store.entries(id)).length);
+    const second = new Stepmark({ store: left, workflows: [asking, kid], clock: { now: () => 2, after: noTimers } });
+    const next = await second.resume(id, { divergence: "continue" });
+    expect((await next.settled()).waits.map(({ name }) => name)).toEqual(["ok"]);
+    await second.answer(id, "ok", "now");
+    expect(await next.result()).toEqual(["now", "kid now", 2]);
+  });
+});
+
+describe("a failed step that runs again", () => {
+  /** Two workers and a queue: a job that fails at once leaves its worker the next one. */
+  const pool = workflow("pool", async () => {
+    const jobs = ["first", "flaky", "third", "fourth", "fifth"];
+    const done: Record<string, unknown> = {};
+    const worker = async (): Promise<void> => {
+      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+        try {
+          done[job] = await step(act, job);
+          await step(draw);
+        } catch (error) {
+          done[job] = error;
+        }
+      }
+    };
+    await Promise.all([worker(), worker()]);
+    for (const each of Object.values(done)) if (each instanceof Error) throw each;
+    return done;
+  });
+
+  it("I3: makes workers take other jobs: none gets another's outcome, the error says why and how to go on", async () => {
+    failing.add("flaky");
+    const store = await recorded(pool);
+    const before = await store.entries(id);
+    failing.clear();
+    await expect(resumed(store, pool)).rejects.toMatchObject({
+      code: "REPLAY_MISMATCH",
+      message: expect.stringMatching(
+        /after the failure of a step that runs again\. Give steps .* a `key`; `resume\(id, { divergence: "continue" }\)` does the call anew/,
+      ),
+    });
+    expect(ran).toEqual([]);
+    expect(await store.entries(id)).toEqual(before);
+    const result = (await resumed(store.fork(id), pool, { divergence: "continue" })) as Record<string, string>;
+    for (const [job, outcome] of Object.entries(result)) expect(outcome).toMatch(new RegExp(`^${job} (then|now)$`));
+    expect(Object.keys(result).sort()).toEqual(["fifth", "first", "flaky", "fourth", "third"]);
+  });
+
+  it("hands each job its own outcome if the jobs' keys are their own", async () => {
+    const keyed = workflow("keyed", async () => {
+      const jobs = ["first", "flaky", "third", "fourth", "fifth"];
+      const done: Record<string, unknown> = {};
+      const worker = async (): Promise<void> => {
+        for (let job = jobs.shift(); job !== undefined; job = jobs.shift())
+          done[job] = await step({ key: job }, act, job).catch((error) => error);
+      };
+      await Promise.all([worker(), worker()]);
+      for (const each of Object.values(done)) if (each instanceof Error) throw each;
+      return done;
+    });
+    failing.add("flaky");
+    const store = await recorded(keyed);
+    failing.clear();
+    expect(await resumed(store, keyed)).toEqual({
+      ...Object.fromEntries(["first", "third", "fourth", "fifth"].map((job) => [job, `${job} then`])),
+      flaky: "flaky now",
+    });
+    expect(ran).toEqual(["flaky"]);
+  });
+
+  it("may have led another branch through another function: that one's outcome is not used", async () => {
+    const plain = async (): Promise<string> => step(act, "pay");
+    const careful = async (): Promise<string> => step(act, "pay");
+    const modes = workflow("modes", async () => {
+      let pay = plain;
+      const [flaky, paid] = await Promise.allSettled([
+        step(act, "flaky").catch((error) => {
+          pay = careful;
+          throw error;
+        }),
+        (async () => {
+          for (let i = 0; i < 3; i++) await step(draw);
+          return pay();
+        })(),
+      ]);
+      if (flaky.status === "rejected") throw flaky.reason;
+      return paid.status === "fulfilled" ? paid.value : paid.reason;
+    });
+    failing.add("flaky");
+    const store = await recorded(modes);
+    failing.clear();
+    await expect(resumed(store, modes)).rejects.toMatchObject({
+      code: "DIVERGENCE",
+      message: expect.stringContaining(
+        "is recorded here, after the failure of a step that runs again, and was not asked for",
+      ),
+    });
+    expect(ran).toEqual([]);
+    expect(await resumed(store, modes, { divergence: "continue" })).toBe("pay now");
+    expect(ran).toEqual(["flaky", "pay"]);
+  });
+});
+
+describe("I3: branches that come to one closure in another order, since they wait for something raw", () => {
+  const items = ["a", "b"];
+  /** The first process is quick about `a`, the later ones about `b`. */
+  const raw = (item: string): Promise<void> => delay((item === "a") === isFirst ? 1 : 30);
+
+  it.each<[string, AnyWorkflow]>([
+    [
+      "p-limit",
+      workflow("p-limit", async () => {
+        const limit = pLimit(1);
+        const ticket = async (): Promise<number> => step(draw);
+        return Promise.all(items.map(async (item) => raw(item).then(() => limit(ticket))));
+      }),
+    ],
+    [
+      "bottleneck",
+      workflow("bottleneck", async () => {
+        const ticket = new Bottleneck({ maxConcurrent: 1 }).wrap(async () => step(draw));
+        return Promise.all(items.map(async (item) => raw(item).then(() => ticket())));
+      }),
+    ],
+    [
+      "a limiter that binds nothing",
+      workflow("limiter", async () => {
+        const limit = limiter(1);
+        const ticket = async (): Promise<number> => step(draw);
+        return Promise.all(items.map(async (item) => raw(item).then(() => limit(ticket))));
+      }),
+    ],
+    [
+      "an emitter",
+      workflow("emitter", async () => {
+        const emitter = new Emitter();
+        const tickets = new Map<unknown, Promise<number>>();
+        emitter.on((item) => {
+          tickets.set(item, (async () => step(draw))());
+        });
+        await Promise.all(items.map(async (item) => raw(item).then(() => emitter.emit(item))));
+        return Promise.all(items.map((item) => tickets.get(item)));
+      }),
+    ],
+  ])("through %s: each has its own, or the run is refused", async (_name, flow) => {
+    const store = await recorded(flow);
+    const { length } = await store.entries(id);
+    expect(length).toBe(2);
+    for (let kept = 1; kept <= length; kept++) {
+      const result = await resumed(store.fork(id, kept), flow).catch((error) => error.code);
+      if (kept === length && Array.isArray(result)) expect(result).toEqual([1, 2]);
+      else if (Array.isArray(result)) expect(result[0]).toBe(1);
+      else expect(result).toMatch(/^(AMBIGUOUS_SCOPE|DIVERGENCE)$/);
+    }
+  });
+});
+
+const noTimers = (): (() => void) => () => {};
