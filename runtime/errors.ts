@@ -404,13 +404,12 @@ export class BlobError extends StepmarkError {
 
 /** The run waits for something that can no longer happen. */
 export class StalledError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
-    super(
-      "STALLED",
-      what,
-      "The workflow waits for a promise outside any step: it was settled only in the process that died, or never. Put such waiting into `step` or `waitFor`.",
-      place,
-    );
+  constructor(
+    what: string,
+    place: ErrorPlace,
+    cure = "The workflow waits for a promise outside any step: it was settled only in the process that died, or never. Put such waiting into `step` or `waitFor`.",
+  ) {
+    super("STALLED", what, cure, place);
   }
 }
 

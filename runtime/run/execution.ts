@@ -21,7 +21,7 @@ import { AskedCalls, latest } from "./asked-calls.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { Failures } from "./end/failures.js";
 import { Lifetime } from "./end/lifetime.js";
-import { duplicateKey, stalled, unreadable } from "./end/refusals.js";
+import { duplicateKey, endlessBodies, stalled, unreadable } from "./end/refusals.js";
 import { JournalWriter } from "./journal-writer.js";
 import { Inbox, type Taken } from "./live/inbox.js";
 import { LiveCalls } from "./live/live-calls.js";
@@ -30,6 +30,7 @@ import { WaitingRoom } from "./live/waiting-room.js";
 import { newEntry } from "./new-entry.js";
 import type { Children, ExecutionOptions } from "./options.js";
 import { Patience } from "./patience.js";
+import { whenNothingIsLeft } from "./process-end.js";
 import { type ChangeRequest, Changes } from "./record/changes.js";
 import { Checks } from "./record/checks.js";
 import { EditedCode } from "./record/edited-code.js";
@@ -65,6 +66,7 @@ export class Execution implements RunScope {
   private readonly turns: Turns;
   private readonly standstill: Standstill;
   private readonly patience: Patience;
+  private endVigil = (): void => {};
 
   constructor(private readonly options: ExecutionOptions) {
     const { id, store, codec, clock, children, record, workflow } = options;
@@ -136,6 +138,7 @@ export class Execution implements RunScope {
   /** Runs the workflow's function from the top. */
   begin(fn: (input: unknown) => unknown, input: unknown): void {
     state.liveRuns++;
+    this.endVigil = whenNothingIsLeft(() => this.nothingIsLeft());
     const body = new WorkflowBody(this, this.rootKey, "", null, null);
     const start = (): Promise<unknown> => inMark(body, async () => fn(input));
     const finished = this.trace === undefined ? start() : this.trace.within(start);
@@ -443,9 +446,17 @@ export class Execution implements RunScope {
     else this.patience.limit(patience, () => this.stall());
   }
 
-  private stall(): void {
-    this.stalled = stalled(this.id);
+  private stall(error = stalled(this.id)): void {
+    this.stalled = error;
     this.options.onChange();
+  }
+
+  /** The process has nothing left to do. An answer could come from elsewhere; what bodies wait for cannot. */
+  private nothingIsLeft(): void {
+    const { calls, waits, journal } = this;
+    const bodies = [...calls.inFlight.values()];
+    if (bodies.length === 0 || waits.open.size + waits.timers > 0 || this.stalled || !journal.isSettled) return;
+    this.stall(endlessBodies(this.id, bodies));
   }
 
   // --- the end -----------------------------------------------------------------------------------------------------
@@ -478,6 +489,7 @@ export class Execution implements RunScope {
   }
 
   private close(): void {
+    this.endVigil();
     this.patience.lift();
     this.waits.clear();
     state.liveRuns--;

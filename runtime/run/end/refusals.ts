@@ -157,6 +157,22 @@ export function stalled(runId: string): StalledError {
   );
 }
 
+/**
+ * Bodies that can never end.
+ *
+ * @param bodies at least one
+ */
+export function endlessBodies(runId: string, bodies: readonly Call[]): StalledError {
+  const [{ key, site }] = bodies as [Call];
+  const sites = [...new Set(bodies.map((body) => describe(body.site)))];
+  const more = sites.length > 5 ? ` and ${sites.length - 5} more` : "";
+  return new StalledError(
+    `Nothing is left to do in this process, and so nothing that could end ${bodies.length === 1 ? "the body" : "the bodies"} of ${sites.slice(0, 5).join(", ")}${more}`,
+    { runId, key, at: placeOf(site) },
+    "What a body waits for has to come from the body itself: one that waits for the promise of its own step, or of a step that waits for it in turn, never ends, nor does one that waits for a promise which nobody settles.",
+  );
+}
+
 /** What a store rejected with: an error of ours as it is, anything else as a StoreError. */
 export function storeFailure(runId: string, error: unknown): Error {
   if (isOurs(error)) return error;
