@@ -6,7 +6,7 @@ import type MagicString from "magic-string";
 import type ts from "typescript";
 import { type Edits, indexEdits } from "../edits.js";
 import type { Plan, Span } from "../plan/shape.js";
-import { labelledLoop, type TypeScript } from "../plan/syntax.js";
+import { forEachPart, labelledLoop, type TypeScript } from "../plan/syntax.js";
 import { applyCall } from "./calls.js";
 import { applyChain } from "./chains.js";
 import { EditedText } from "./edited-text.js";
@@ -62,7 +62,7 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   const visitChildren = (node: ts.Node): void => {
     if (ts.isBlock(node)) for (const statement of node.statements) inBlocks.add(statement);
     if ("statements" in node) separateChains(node.statements as ts.NodeArray<ts.Statement>);
-    ts.forEachChild(node, visit);
+    forEachPart(ts, node, visit);
   };
   /** A chain is written in parentheses, which would call what a line before without a semicolon ends with. */
   const separateChains = (statements: readonly ts.Statement[]): void => {

@@ -3,7 +3,7 @@ import type ts from "typescript";
 import { type Analysis, analyse } from "../plan/analysis.js";
 import { isLibraryText, isSitedName } from "../plan/library.js";
 import type { FunctionRecord } from "../plan/survey.js";
-import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
+import { forEachPart, functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
 import { faultsOfOthers, isAsync } from "./awaiting.js";
 import { type CodeOfRuns, codeOfRuns } from "./code-of-runs.js";
 import { methodsWithoutObject } from "./detached-methods.js";
@@ -199,7 +199,7 @@ class ProjectFiles {
         const called = this.functionMeantBy(inner.expression);
         if (called !== undefined && this.leadsToSteps(called)) return true;
       }
-      return ts.forEachChild(inner, visit) ?? false;
+      return forEachPart(ts, inner, visit) ?? false;
     };
     return "body" in node && node.body !== undefined && visit(node.body as ts.Node);
   }
