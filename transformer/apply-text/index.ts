@@ -2,7 +2,6 @@
  * Carries out a plan as edits of the source text. No edit adds or takes away a line break, types are left for others to
  * strip, and what is not written anew stays where it is, so that stack traces, comments and maps hold.
  */
-import type MagicString from "magic-string";
 import type ts from "typescript";
 import { type Edits, indexEdits } from "../edits.js";
 import type { Plan, Span } from "../plan/shape.js";
@@ -30,7 +29,7 @@ export interface Applying {
 }
 
 /** @param file the file that the plan was made for, without syntax errors */
-export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan): MagicString {
+export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan): EditedText {
   const text = new EditedText(file.text);
   const edits = indexEdits(ts, plan);
   const startOf = (node: ts.Node): number => node.getStart(file);
@@ -83,5 +82,5 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   };
   appendRoot(file, text, plan.root);
   visitChildren(file);
-  return text.result;
+  return text;
 }
