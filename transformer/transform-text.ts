@@ -1,7 +1,8 @@
 /** The transformer for every tool that takes text: bundlers, loaders, test runners. */
-import MagicString, { type SourceMap } from "magic-string";
+import type { SourceMap } from "magic-string";
 import type { ScriptKind } from "typescript";
 import type { Row } from "../runtime/scope/site-table.js";
+import { EditedText } from "./apply-text/edited-text.js";
 import { applyPlanToText } from "./apply-text/index.js";
 import { type Diagnostic, type DiagnosticsOption, diagnose, diagnoseBarrel } from "./diagnostics/index.js";
 import { bornBy } from "./lock/as-born.js";
@@ -67,10 +68,10 @@ export function transformText(code: string, options: TransformTextOptions): Tran
     : diagnoseBarrel(ts, source, { diagnostics, file });
   const made = analysis && planAnalysed(analysis, { path: module, born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
   if (made === undefined && found.length === 0) return undefined;
-  const text = made === undefined ? new MagicString(code) : applyPlanToText(ts, source, made);
+  const text = made === undefined ? new EditedText(code) : applyPlanToText(ts, source, made);
   return {
     code: text.toString(),
-    map: text.generateMap({ hires: "boundary", source: file, includeContent: true }),
+    map: text.map(file),
     sites: made?.rows ?? [],
     diagnostics: found,
   };

@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
+import { throughEarlierMap } from "../../transformer/hosts/earlier-map.js";
 import { type HostTransform, hostTransform, scriptId } from "../../transformer/hosts/host-transform.js";
 import { readProject } from "../../transformer/hosts/node/project-options.js";
 import { type Diagnostic, formatDiagnostic } from "../../transformer/transform-text.js";
@@ -72,9 +73,9 @@ function write(file: string, to: string, { transform, report }: Writing): Result
       report(diagnostic);
     });
   if (transformed) {
-    const { code, map } = transformed;
+    const { code, map } = throughEarlierMap(transformed, file);
     writeFileSync(to, withMap(code, to), { mode: statSync(file).mode });
-    map.sources = [path.relative(path.dirname(to), file).replaceAll("\\", "/")];
+    map.sources = map.sources.map((from) => beside(from, to));
     writeFileSync(`${to}.map`, map.toString());
   } else {
     copyFileSync(file, to);
@@ -83,7 +84,12 @@ function write(file: string, to: string, { transform, report }: Writing): Result
   return transformed ? "transformed" : "copied";
 }
 
-/** A file that names a map already keeps that one: it holds for the lines, which are the same. */
+/** A source as a map beside a file names it. */
+function beside(source: string, file: string): string {
+  return path.isAbsolute(source) ? path.relative(path.dirname(file), source).replaceAll("\\", "/") : source;
+}
+
+/** A file that names a map that cannot be read keeps that one: if there is one after all, it holds for the lines, which are the same. */
 function withMap(code: string, to: string): string {
   if (/^\/[/*][#@] *sourceMappingURL=/m.test(code)) return code;
   return `${code.replace(/\n?$/, "\n")}//# sourceMappingURL=${encodeURIComponent(path.basename(to))}.map\n`;

@@ -74,6 +74,18 @@ describe("a method that is handed over without its object", () => {
       ["4002 this.get"],
     ],
     ["const a = { n: 1, get: function () { return this.n; } }; return step(a.get);", ["4002 a.get"]],
+    ["const A = class { n = 1; get() { return this.n; } }; const a = new A(); return step(a.get);", ["4002 a.get"]],
+    [
+      "const A = class { n = 1; get() { return this.n; } }; const B = A; return step(new B().get);",
+      ["4002 new B().get"],
+    ],
+    [
+      "class A { n = 1; get() { return this.n; } go() { const self = this; return step(self.get); } } return new A().go();",
+      ["4002 self.get"],
+    ],
+    ["class B extends class { n = 1; get() { return this.n; } } {} return step(new B().get);", ["4002 new B().get"]],
+    ["const a: any = b, b: any = a; return step(a.get);", []],
+    ["const a = { n: 1, get() { return this.n; } }; return step(new (a as any)().get);", []],
     ["class A { n = 1; get = () => this.n; } return step(new A().get);", []],
     ["class A { get() { return function (this: any) { return this; }; } } return step(new A().get);", []],
     ["class A { n = 1; get() { return this.n; } } const a = new A(); return step(() => a.get());", []],

@@ -90,6 +90,20 @@ describe("functions that lead to steps, in files that are not transformed", () =
     ]);
   });
 
+  it("are found among functions that call each other, whichever is asked for first", () => {
+    const ring = `import { charge } from "./charge";
+export async function first(n: number): Promise<void> { await second(n); await charge(n); }
+export async function second(n: number): Promise<void> { if (n > 0) await first(n - 1); }
+`;
+    for (const [one, other] of [
+      ["first", "second"],
+      ["second", "first"],
+    ]) {
+      const both = `${imports}import { first, second } from "./ring";\nexport const w = workflow("w", async () => { await ${one}(1); await ${other}(1); });\n`;
+      expect(told({ "charge.ts": charge, "ring.ts": ring, "flow.ts": both })).toEqual([`6001 ${one}`, `6001 ${other}`]);
+    }
+  });
+
   it("those that lead to none are not told, nor recursion, nor a call inside a step's body", () => {
     const plain =
       "export const batch = async (xs: number[]): Promise<unknown> => xs.length > 0 ? batch(xs.slice(1)) : xs;\n";

@@ -91,6 +91,7 @@ export function installPackage(modules: string): void {
   };
   mkdirSync(path.join(at, "node_modules"));
   for (const name of Object.keys({ ...needs.dependencies, ...needs.optionalDependencies })) {
+    mkdirSync(path.join(at, "node_modules", path.dirname(name)), { recursive: true });
     symlinkSync(path.join(repository, "node_modules", name), path.join(at, "node_modules", name));
   }
 }

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { installPackage } from "./project.js";
 
@@ -69,6 +70,45 @@ for (const n of [1]) { fail(n); fail(2); console.log(new Error(fail("here")).sta
     expect(node(app, "main.js").stdout).toContain("main.js:5:");
     expect(node(app, "--enable-source-maps", "main.js").stdout).toContain("main.js:5:54");
   });
+
+  it.each([{ sourceMap: true }, { inlineSourceMap: true }])(
+    "leads through the map of compiled code to what it was compiled from: %j",
+    (maps) => {
+      const source = `import { step } from "stepmark";
+
+interface Order { readonly id: string }
+
+const charge = async (order: Order): Promise<string> => order.id;
+export const go = (order: Order): unknown => step(charge, order);
+
+function fail(order: Order): never { throw new Error(order.id); }
+export function start(order: Order): void {
+  const id: string = order.id;
+  fail({ id });
+}
+try { start({ id: "a" }); } catch (error) { console.log((error as Error).stack); }
+`;
+      const compilerOptions = {
+        target: ts.ScriptTarget.ES2022,
+        module: ts.ModuleKind.ESNext,
+        sourceRoot: "../src",
+        ...maps,
+      };
+      const { outputText, sourceMapText } = ts.transpileModule(source, { fileName: "main.ts", compilerOptions });
+      const name = Object.keys(maps)[0]!;
+      const app = project(name, {
+        "package.json": JSON.stringify({ type: "module" }),
+        "src/main.ts": source,
+        "out/main.js": outputText,
+        "out/main.js.map": sourceMapText ?? "",
+      });
+      const { stdout } = node(app, "--enable-source-maps", "out/main.js");
+      const place = (line: number, column: number): string => `${path.join(app, "src/main.ts")}:${line}:${column}`;
+      expect(stdout).toContain(place(8, 44));
+      expect(stdout).toContain(place(11, 3));
+      expect(stdout).not.toContain("out/main.js");
+    },
+  );
 
   it("says what is wrong with the code as a warning of the process", () => {
     const app = project("careless", {

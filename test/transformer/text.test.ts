@@ -468,6 +468,45 @@ it("a map has a segment for every word, names its source and holds it", () => {
   expectMapped(source, result.code, result.map.toString());
 });
 
+/** What a position in the code is traced to, as `line:column` from 1. */
+function traced(code: string, map: string, line: number, column: number): string {
+  const entry = new SourceMap(JSON.parse(map)).findEntry(line, column) as {
+    originalLine: number;
+    originalColumn: number;
+  };
+  expect(code.split(breaks)[line]).toBeDefined();
+  return `${entry.originalLine + 1}:${entry.originalColumn + 1}`;
+}
+
+it("the column where an engine sees a marked call is traced to the call, and not to what comes before it", () => {
+  const source = `${head}export const f = async (o: any) => {
+    o.a = 1; fail(o); const x = await (await o.m(1)).n(2);
+  fail(x)
+  return new(o.C)(x) ?? o?.m(3);
+};
+`;
+  const { code, map } = transformText(source, { file, root: "/project" })!;
+  const called = [...code.matchAll(/\.(?:call|new)\((?=\d)/g)].map(({ index }) => {
+    const before = code.slice(0, index).split("\n");
+    return traced(code, map.toString(), before.length - 1, before.at(-1)!.length);
+  });
+  expect(called).toEqual(["2:14", "2:39", "2:46", "3:3", "4:10", "4:26"]);
+});
+
+it.each(["\n", "\r\n", "\r", "\u2028"])("a map counts lines that %j ends as engines do", (end) => {
+  const source = [
+    head,
+    "",
+    "export const f = async (o: any) => {",
+    "  o.before; await step(charge, o);",
+    "};",
+    "",
+  ].join(end);
+  const { code, map } = transformText(source, { file, root: "/project" })!;
+  const column = code.split(breaks)[3]!.indexOf("charge");
+  expect(traced(code, map.toString(), 3, column)).toBe("4:24");
+});
+
 describe("heads that span lines", () => {
   it("keep to themselves what moves in them", () => {
     const source = `export function f(y) {

@@ -6,7 +6,7 @@
 import type ts from "typescript";
 import { type Edits, indexEdits } from "../edits.js";
 import type { Plan } from "../plan/shape.js";
-import { labelledLoop, type TypeScript } from "../plan/syntax.js";
+import { labelledLoop, leftOperators, type TypeScript } from "../plan/syntax.js";
 import { applyCall, applyChain } from "./calls.js";
 import { applyFunction } from "./functions.js";
 import { applyLoop, applySkip } from "./loops.js";
@@ -56,7 +56,17 @@ export function applyPlan(
     if (functionEdit !== undefined) return applyFunction(applying, node, functionEdit);
     return visitChildren(node);
   };
-  const visitChildren = <T extends ts.Node>(node: T): T => ts.visitEachChild(node, visit, context);
+  const visitChildren = <T extends ts.Node>(node: T): T =>
+    ts.isBinaryExpression(node) ? (visitOperators(node) as ts.Node as T) : ts.visitEachChild(node, visit, context);
+  /** From the innermost to the outermost, since a chain of operators nests as deep as it is long. */
+  const visitOperators = (node: ts.BinaryExpression): ts.Expression => {
+    const chain = leftOperators(ts, node);
+    return chain.reduce<ts.Expression>(
+      (left, each) =>
+        factory.updateBinaryExpression(each, left, each.operatorToken, visit(each.right) as ts.Expression),
+      visit(chain[0]!.left) as ts.Expression,
+    );
+  };
   const wrapExpression = (node: ts.Expression, temps: readonly string[]): ts.Expression => {
     const parameters = temps.map((temp) => factory.createParameterDeclaration(undefined, undefined, temp));
     const arrow = factory.createArrowFunction(

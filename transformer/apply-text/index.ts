@@ -2,11 +2,10 @@
  * Carries out a plan as edits of the source text. No edit adds or takes away a line break, types are left for others to
  * strip, and what is not written anew stays where it is, so that stack traces, comments and maps hold.
  */
-import type MagicString from "magic-string";
 import type ts from "typescript";
 import { type Edits, indexEdits } from "../edits.js";
 import type { Plan, Span } from "../plan/shape.js";
-import { labelledLoop, type TypeScript } from "../plan/syntax.js";
+import { forEachPart, labelledLoop, type TypeScript } from "../plan/syntax.js";
 import { applyCall } from "./calls.js";
 import { applyChain } from "./chains.js";
 import { EditedText } from "./edited-text.js";
@@ -30,7 +29,7 @@ export interface Applying {
 }
 
 /** @param file the file that the plan was made for, without syntax errors */
-export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan): MagicString {
+export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan): EditedText {
   const text = new EditedText(file.text);
   const edits = indexEdits(ts, plan);
   const startOf = (node: ts.Node): number => node.getStart(file);
@@ -62,7 +61,7 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   const visitChildren = (node: ts.Node): void => {
     if (ts.isBlock(node)) for (const statement of node.statements) inBlocks.add(statement);
     if ("statements" in node) separateChains(node.statements as ts.NodeArray<ts.Statement>);
-    ts.forEachChild(node, visit);
+    forEachPart(ts, node, visit);
   };
   /** A chain is written in parentheses, which would call what a line before without a semicolon ends with. */
   const separateChains = (statements: readonly ts.Statement[]): void => {
@@ -83,5 +82,5 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   };
   appendRoot(file, text, plan.root);
   visitChildren(file);
-  return text.result;
+  return text;
 }

@@ -1,6 +1,6 @@
 /** Methods that are handed to `step` without their object, and need it: `step(api.charge, card)`. */
 import type ts from "typescript";
-import { isMember, unwrap } from "../plan/syntax.js";
+import { forEachPart, isMember, unwrap } from "../plan/syntax.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 
 export const detachedMethods: Rule = (subject) =>
@@ -28,7 +28,7 @@ function usesThis(ts: Subject["source"]["ts"], fn: ts.Node): boolean {
     const { ThisKeyword, SuperKeyword } = ts.SyntaxKind;
     if (node.kind === ThisKeyword || node.kind === SuperKeyword) return true;
     const hasItsOwn = ts.isClassLike(node) || (ts.isFunctionLike(node) && !ts.isArrowFunction(node));
-    return !hasItsOwn && (ts.forEachChild(node, visit) ?? false);
+    return !hasItsOwn && (forEachPart(ts, node, visit) ?? false);
   };
-  return ts.forEachChild(fn, visit) ?? false;
+  return forEachPart(ts, fn, visit) ?? false;
 }

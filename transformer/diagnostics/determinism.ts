@@ -2,7 +2,7 @@
 import type ts from "typescript";
 import type { Analysis } from "../plan/analysis.js";
 import type { FunctionRecord } from "../plan/survey.js";
-import { isMember, memberName, memberRoot, unwrap } from "../plan/syntax.js";
+import { forEachPart, isMember, memberName, memberRoot, unwrap } from "../plan/syntax.js";
 import { type CodeOfRuns, callers } from "./code-of-runs.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import type { FunctionLookup } from "./functions.js";
@@ -120,7 +120,7 @@ function answers({ source, functions }: Subject, at: ts.Node): boolean {
   const returns = (inner: ts.Node): boolean => {
     if (ts.isReturnStatement(inner)) return inner.expression !== undefined;
     if (inner !== node && ts.isFunctionLike(inner)) return false;
-    return ts.forEachChild(inner, returns) ?? false;
+    return forEachPart(ts, inner, returns) ?? false;
   };
   return returns(node);
 }

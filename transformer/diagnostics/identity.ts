@@ -11,7 +11,7 @@ import {
   namesLibrary,
 } from "../plan/library.js";
 import { boundNames } from "../plan/scopes.js";
-import { isErased, isMember, memberName, parentPastWrappers, unwrap } from "../plan/syntax.js";
+import { forEachPart, isErased, isMember, memberName, parentPastWrappers, unwrap } from "../plan/syntax.js";
 import type { Finding, Rule, Subject } from "./finding.js";
 import type { DiagnosticCode } from "./table.js";
 import { findNodes } from "./walk.js";
@@ -221,7 +221,7 @@ function sitedNameIn(
     if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === name.text) {
       if (isSitedName(node.name.text)) return node.name.text;
     }
-    return ts.forEachChild(node, find);
+    return forEachPart(ts, node, find);
   };
   return find(callback.body);
 }

@@ -1,6 +1,6 @@
 /** What a member of a class or an object of the same file holds: `this.pay`, `new Cart().pay`, `Cart.open`, `handlers.pay`. */
 import type ts from "typescript";
-import type { Scopes } from "../plan/scopes.js";
+import type { Binding, Scopes } from "../plan/scopes.js";
 import { memberName, propertyText, type Source, unwrap } from "../plan/syntax.js";
 
 type Member = ts.PropertyAccessExpression | ts.ElementAccessExpression;
@@ -44,7 +44,8 @@ export function readMembers(
     return ts.isShorthandPropertyAssignment(found) ? found.name : undefined;
   };
 
-  const holderOf = (expression: ts.Expression): Holder | undefined => {
+  /** @param seen constants that have led here, which may be told by each other */
+  const holderOf = (expression: ts.Expression, seen: ReadonlySet<Binding> = new Set()): Holder | undefined => {
     const node = unwrap(ts, expression);
     if (node.kind === ts.SyntaxKind.ThisKeyword) return around(node);
     if (node.kind === ts.SyntaxKind.SuperKeyword) {
@@ -53,31 +54,22 @@ export function readMembers(
     }
     if (ts.isObjectLiteralExpression(node)) return { node, isStatic: false };
     if (ts.isClassExpression(node)) return { node, isStatic: true };
-    const made = ts.isNewExpression(node) ? unwrap(ts, node.expression) : node;
-    if (!ts.isIdentifier(made)) return undefined;
-    const holder = ofName(made);
-    if (made === node) return holder;
-    return holder?.isStatic ? { node: holder.node, isStatic: false } : undefined;
+    if (ts.isNewExpression(node)) {
+      const made = holderOf(node.expression, seen);
+      return made?.isStatic ? { node: made.node, isStatic: false } : undefined;
+    }
+    return ts.isIdentifier(node) ? ofName(node, seen) : undefined;
   };
 
-  /** A class, a constant that is one, or an object, or is made of a class. */
-  const ofName = (name: ts.Identifier): Holder | undefined => {
+  /** A class, or a constant that stands for what has members. */
+  const ofName = (name: ts.Identifier, seen: ReadonlySet<Binding>): Holder | undefined => {
     const binding = scopes.resolve(name);
-    if (binding === undefined || binding.reassigned) return undefined;
+    if (binding === undefined || binding.reassigned || seen.has(binding)) return undefined;
     const { declaration, kind } = binding;
     if (kind === "class" && ts.isClassLike(declaration)) return { node: declaration, isStatic: true };
-    if (kind !== "const" || !ts.isVariableDeclaration(declaration) || declaration.initializer === undefined)
+    if (kind !== "const" || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
       return undefined;
-    if (!ts.isIdentifier(declaration.name)) return undefined;
-    const value = unwrap(ts, declaration.initializer);
-    if (ts.isObjectLiteralExpression(value)) return { node: value, isStatic: false };
-    if (ts.isClassExpression(value)) return { node: value, isStatic: true };
-    if (!ts.isNewExpression(value)) return undefined;
-    const maker = unwrap(ts, value.expression);
-    const made = ts.isIdentifier(maker) ? scopes.resolve(maker) : undefined;
-    return made?.kind === "class" && ts.isClassLike(made.declaration)
-      ? { node: made.declaration, isStatic: false }
-      : undefined;
+    return declaration.initializer && holderOf(declaration.initializer, new Set([...seen, binding]));
   };
 
   /** What `this` means at a node: what the method or field around belongs to. */
@@ -99,8 +91,7 @@ export function readMembers(
   const baseOf = ({ node, isStatic }: Holder): Holder | undefined => {
     if (ts.isObjectLiteralExpression(node)) return undefined;
     const clause = node.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
-    const base = clause?.types[0] && unwrap(ts, clause.types[0].expression);
-    const holder = base !== undefined && ts.isIdentifier(base) ? ofName(base) : undefined;
+    const holder = clause?.types[0] && holderOf(clause.types[0].expression);
     return holder?.isStatic ? { node: holder.node, isStatic } : undefined;
   };
 

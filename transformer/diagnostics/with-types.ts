@@ -3,7 +3,7 @@ import type ts from "typescript";
 import { type Analysis, analyse } from "../plan/analysis.js";
 import { isLibraryText, isSitedName } from "../plan/library.js";
 import type { FunctionRecord } from "../plan/survey.js";
-import { functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
+import { forEachPart, functionLiteral, isFunctionNode, isMember, type TypeScript, unwrap } from "../plan/syntax.js";
 import { faultsOfOthers, isAsync } from "./awaiting.js";
 import { type CodeOfRuns, codeOfRuns } from "./code-of-runs.js";
 import { methodsWithoutObject } from "./detached-methods.js";
@@ -183,25 +183,37 @@ class ProjectFiles {
   leadsToSteps(node: ts.SignatureDeclaration): boolean {
     const known = this.leading.get(node);
     if (known !== undefined) return known;
-    this.leading.set(node, false);
-    const leads = this.findSteps(node);
-    this.leading.set(node, leads);
-    return leads;
+    const reached = new Set([node]);
+    for (const each of reached) {
+      const leads = this.leading.get(each);
+      if (leads ?? this.holdsSteps(each)) {
+        this.leading.set(node, true);
+        return true;
+      }
+      if (leads === undefined) for (const called of this.calledBy(each)) reached.add(called);
+    }
+    // Functions that call each other are judged together: none of them leads anywhere.
+    for (const each of reached) this.leading.set(each, false);
+    return false;
   }
 
-  private findSteps(node: ts.SignatureDeclaration): boolean {
-    const { ts } = this.typed;
+  /** Whether the function's own file tells that it leads to steps. */
+  private holdsSteps(node: ts.SignatureDeclaration): boolean {
     const record = this.recordOf(node);
-    if (record !== undefined && this.factsOf(node.getSourceFile())!.runs.leadsToSteps(record)) return true;
-    if (!this.isOwn(node.getSourceFile())) return false;
-    const visit = (inner: ts.Node): boolean => {
-      if (ts.isCallExpression(inner)) {
-        const called = this.functionMeantBy(inner.expression);
-        if (called !== undefined && this.leadsToSteps(called)) return true;
-      }
-      return ts.forEachChild(inner, visit) ?? false;
+    return record !== undefined && this.factsOf(node.getSourceFile())!.runs.leadsToSteps(record);
+  }
+
+  private calledBy(node: ts.SignatureDeclaration): readonly ts.SignatureDeclaration[] {
+    const { ts } = this.typed;
+    if (!this.isOwn(node.getSourceFile()) || !("body" in node) || node.body === undefined) return [];
+    const called: ts.SignatureDeclaration[] = [];
+    const visit = (inner: ts.Node): void => {
+      const meant = ts.isCallExpression(inner) ? this.functionMeantBy(inner.expression) : undefined;
+      if (meant !== undefined) called.push(meant);
+      forEachPart(ts, inner, visit);
     };
-    return "body" in node && node.body !== undefined && visit(node.body as ts.Node);
+    visit(node.body as ts.Node);
+    return called;
   }
 
   /** What is impure about calling a function of the project from a run, unless its own file tells. */

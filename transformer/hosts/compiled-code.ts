@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import type { Expression, Node, SourceFile } from "typescript";
 import { TransformerOptionsError } from "../errors.js";
 import { ts } from "../own-compiler.js";
-import { isErased } from "../plan/syntax.js";
+import { forEachPart, isErased } from "../plan/syntax.js";
 
 /** Functions that compilers write, and what a call of one says. */
 const helpers = new Map<string, string>([
@@ -36,7 +36,7 @@ function calledHelper(code: string, file: string): string | undefined {
   if (!mention.test(code)) return undefined;
   const find = (node: Node): string | undefined => {
     const called = ts.isCallExpression(node) ? helpers.get(nameOf(node.expression)) : undefined;
-    return called ?? ts.forEachChild(node, find);
+    return called ?? forEachPart(ts, node, find);
   };
   return find(parse(file, code));
 }
@@ -58,7 +58,7 @@ function lostItsTypes(code: string, file: string): boolean {
 
 function hasTypes(node: Node): boolean {
   if (isErased(ts, node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node)) return true;
-  return ts.forEachChild(node, hasTypes) ?? false;
+  return forEachPart(ts, node, hasTypes) ?? false;
 }
 
 function parse(file: string, code: string): SourceFile {

@@ -4,6 +4,7 @@ import process from "node:process";
 import { createUnplugin, type UnpluginContextMeta } from "unplugin";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
+import { throughEarlierMap } from "./earlier-map.js";
 import { type HostOptions, type HostTransform, hostTransform, projectFolder, scriptId } from "./host-transform.js";
 
 export type { HostOptions } from "./host-transform.js";
@@ -21,7 +22,10 @@ export const plugin = createUnplugin<HostOptions | undefined, false>((options = 
         else this.warn(formatDiagnostic(diagnostic));
       });
       if (transformed?.lock !== undefined) this.addWatchFile(transformed.lock);
-      return transformed && { code: transformed.code, map: transformed.map };
+      if (transformed === undefined) return undefined;
+      // The others are told of it by who loads the file, and join the maps themselves.
+      const { code: text, map } = meta.framework === "esbuild" ? throughEarlierMap(transformed, id) : transformed;
+      return { code: text, map };
     },
   };
   return {

@@ -5,7 +5,7 @@
 import type ts from "typescript";
 import { isGlobal } from "./library.js";
 import type { Scopes } from "./scopes.js";
-import { isFunctionLike, memberRoot, type Source, unwrap } from "./syntax.js";
+import { forEachPart, isFunctionLike, memberRoot, type Source, unwrap } from "./syntax.js";
 
 const words = (text: string): Set<string> => new Set(text.split(/\s+/));
 
@@ -82,5 +82,5 @@ function isImportMeta(ts: Source["ts"], node: ts.Node): boolean {
 function hasImportMeta(ts: Source["ts"], node: ts.Node): boolean {
   if (isImportMeta(ts, node)) return true;
   if (isFunctionLike(ts, node)) return false;
-  return ts.forEachChild(node, (child) => hasImportMeta(ts, child)) ?? false;
+  return forEachPart(ts, node, (part) => hasImportMeta(ts, part)) ?? false;
 }

@@ -9,7 +9,16 @@
  */
 import { hash } from "node:crypto";
 import type ts from "typescript";
-import { canBeErased, isErased, isWrapper, ofKind, onceFor, type Source, type TypeScript } from "./syntax.js";
+import {
+  canBeErased,
+  isErased,
+  isWrapper,
+  leftOperators,
+  ofKind,
+  onceFor,
+  type Source,
+  type TypeScript,
+} from "./syntax.js";
 import { tokensIn } from "./tokens.js";
 
 export interface Fingerprints {
@@ -54,6 +63,12 @@ export function speller({ ts, file }: Source): (node: ts.Node) => string {
   };
 
   const spellNew = (node: ts.Node): string => {
+    // Inner ones first, so that each finds the one in it spelt.
+    if (ts.isBinaryExpression(node)) for (const inner of leftOperators(ts, node)) spellOne(inner);
+    return spelt.get(node) ?? spellOne(node);
+  };
+
+  const spellOne = (node: ts.Node): string => {
     const text = ts.isForStatement(node) ? spellFor(node) : spellParts(node);
     spelt.set(node, text);
     return text;

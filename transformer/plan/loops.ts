@@ -7,7 +7,7 @@ import type { Needs } from "./needs.js";
 import type { Scopes } from "./scopes.js";
 import type { FrameRef, LoopEdit, MovedHead, Span } from "./shape.js";
 import type { FunctionRecord, LoopPlace, LoopRecord } from "./survey.js";
-import { isFunctionNode, isLoop, type LoopNode, type Source, unwrap } from "./syntax.js";
+import { forEachPart, isFunctionNode, isLoop, type LoopNode, type Source, unwrap } from "./syntax.js";
 
 export function planLoops(
   source: Source,
@@ -88,7 +88,7 @@ function continuesOf(ts: Source["ts"], { statement: body }: LoopNode, statement:
       found.push(span(node));
     }
     const inner = nearest && !isLoop(ts, node);
-    ts.forEachChild(node, (child) => visit(child, inner));
+    forEachPart(ts, node, (part) => visit(part, inner));
   };
   visit(body, true);
   return found;

@@ -1,7 +1,7 @@
 /** The function that links a module to the runtime. */
 import type ts from "typescript";
 import type { Row } from "../../runtime/scope/site-table.js";
-import type { TypeScript } from "./syntax.js";
+import { forEachPart, type TypeScript } from "./syntax.js";
 
 /** Key of the runtime's state on `globalThis`. */
 const RUNTIME = "stepmark@1";
@@ -50,7 +50,7 @@ export function hasRoot(ts: TypeScript, file: ts.SourceFile): boolean {
   const mentionsRuntime = (node: ts.Node): boolean =>
     isVerbatim(ts, node, RUNTIME) ||
     (ts.isStringLiteralLike(node) && node.text === RUNTIME) ||
-    (ts.forEachChild(node, mentionsRuntime) ?? false);
+    (forEachPart(ts, node, mentionsRuntime) ?? false);
   return file.statements.some((statement) => ts.isFunctionDeclaration(statement) && mentionsRuntime(statement));
 }
 

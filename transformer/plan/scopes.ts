@@ -3,7 +3,7 @@
  * programs see the same.
  */
 import type ts from "typescript";
-import { canBeErased, isErased, isFunctionLike, ofKind, type Source } from "./syntax.js";
+import { canBeErased, forEachPart, isErased, isFunctionLike, ofKind, type Source } from "./syntax.js";
 
 export type BindingKind =
   | "import"
@@ -83,7 +83,7 @@ export function analyseScopes(source: Source): Scopes {
   };
 
   const visitChildren = (node: ts.Node, scope: Scope): void => {
-    ts.forEachChild(node, (child) => visit(child, scope));
+    forEachPart(ts, node, (part) => visit(part, scope));
   };
 
   const visit = (node: ts.Node, scope: Scope): void => {
@@ -93,7 +93,6 @@ export function analyseScopes(source: Source): Scopes {
     }
     if (!concernsScopes(ts, node)) return visitChildren(node, scope);
     if (declareErased(node, scope)) return;
-    noteWrites(node);
     if (isFunctionLike(ts, node)) return visitFunction(node, scope);
     if (ts.isClassLike(node)) return visitClass(node, scope);
     if (ts.isClassStaticBlockDeclaration(node)) return visitChildren(node.body, open(scope, node, true));
@@ -273,6 +272,7 @@ export function analyseScopes(source: Source): Scopes {
 
   const top = open(undefined, file, true);
   visitChildren(file, top);
+  for (const node of source.nodes) noteWrites(node);
   for (const target of writes) {
     const binding = resolve(target);
     if (binding !== undefined) binding.reassigned = true;
@@ -281,14 +281,11 @@ export function analyseScopes(source: Source): Scopes {
   return { resolve, declares: (name) => top.bindings.has(name), dynamic, strict };
 }
 
-/** Whether the node may declare or assign a name, or have a scope of its own. Most do not. */
+/** Whether the node may declare a name, or have a scope of its own. Most do not. */
 const concernsScopes = ofKind(
   (ts, node) =>
     canBeErased(ts, node) ||
     isFunctionLike(ts, node) ||
-    ts.isBinaryExpression(node) ||
-    ts.isPrefixUnaryExpression(node) ||
-    ts.isPostfixUnaryExpression(node) ||
     ts.isVariableDeclarationList(node) ||
     ts.isBlock(node) ||
     ts.isCaseBlock(node) ||

@@ -10,6 +10,7 @@ import { isAssignment, type Scopes } from "./scopes.js";
 import {
   canBeErased,
   type FunctionNode,
+  forEachPart,
   functionLiteral,
   isErased,
   isFunctionLike,
@@ -133,7 +134,7 @@ export function survey(source: Source, scopes: Scopes, library: Library, force =
   };
 
   const visitChildren = (node: ts.Node, at: Surroundings): void => {
-    ts.forEachChild(node, (child) => visit(child, at));
+    forEachPart(ts, node, (part) => visit(part, at));
   };
 
   const visit = (node: ts.Node, at: Surroundings): void => {

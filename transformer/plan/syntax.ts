@@ -26,18 +26,42 @@ export type LoopNode = ts.IterationStatement;
 export function readSource(ts: TypeScript, file: ts.SourceFile): Source {
   const nodes: ts.Node[] = [];
   const parents = new Map<ts.Node, ts.Node>();
-  let parent: ts.Node = file;
-  const visit = (node: ts.Node): void => {
-    parents.set(node, parent);
-    if (isErased(ts, node)) return;
-    nodes.push(node);
-    const outer = parent;
-    parent = node;
-    ts.forEachChild(node, visit);
-    parent = outer;
+  // What is still to be read, the next one last.
+  const pending: ts.Node[] = [];
+  const addChildren = (node: ts.Node): void => {
+    const start = pending.length;
+    ts.forEachChild(node, (child) => {
+      parents.set(child, node);
+      pending.push(child);
+    });
+    for (let from = start, to = pending.length - 1; from < to; from++, to--) {
+      [pending[from], pending[to]] = [pending[to]!, pending[from]!];
+    }
   };
-  ts.forEachChild(file, visit);
+  addChildren(file);
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (isErased(ts, node)) continue;
+    nodes.push(node);
+    addChildren(node);
+  }
   return { ts, file, nodes, parents, ...identifiersOf(ts, file) };
+}
+
+/**
+ * Like `ts.forEachChild`; but of a chain of operators it visits the operands and operators, and none of the binary expressions that
+ * the chain is made of. They nest as deep as the chain is long, and generated code has thousands of them in a row.
+ */
+export function forEachPart<T>(ts: TypeScript, node: ts.Node, visit: (part: ts.Node) => T | undefined): T | undefined {
+  if (!ts.isBinaryExpression(node)) return ts.forEachChild(node, visit);
+  const pending: ts.Node[] = [node];
+  for (let part = pending.pop(); part !== undefined; part = pending.pop()) {
+    if (ts.isBinaryExpression(part)) pending.push(part.right, part.operatorToken, part.left);
+    else {
+      const found = visit(part);
+      if (found) return found;
+    }
+  }
+  return undefined;
 }
 
 /** The text says sooner than all nodes do that a name is not there, unless it spells identifiers with escapes. */
@@ -65,7 +89,7 @@ function collectIdentifiers(ts: TypeScript, file: ts.SourceFile): Set<string> {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) found.add(node.text);
     // `import { other as name }`: the other is no name of this file.
     if (ts.isImportSpecifier(node)) visit(node.name);
-    else ts.forEachChild(node, visit);
+    else forEachPart(ts, node, visit);
   };
   visit(file);
   return found;
@@ -152,6 +176,13 @@ export function parentPastWrappers(source: Source, node: ts.Node): { parent: ts.
     parent = source.parents.get(child);
   }
   return { parent, child };
+}
+
+/** The binary expressions that start where one starts, innermost first: `a + b`, `a + b + c` and so on. */
+export function leftOperators(ts: TypeScript, node: ts.BinaryExpression): readonly ts.BinaryExpression[] {
+  const found = [node];
+  for (let { left } = node; ts.isBinaryExpression(left); left = left.left) found.push(left);
+  return found.reverse();
 }
 
 export type FunctionLiteral = ts.ArrowFunction | ts.FunctionExpression;

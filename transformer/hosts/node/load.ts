@@ -1,6 +1,7 @@
 /** What becomes of a module that Node loads, whichever of Node's ways leads to it. */
 import process from "node:process";
 import { type Diagnostic, formatDiagnostic } from "../../transform-text.js";
+import { throughEarlierMap } from "../earlier-map.js";
 import { hostTransform } from "../host-transform.js";
 import type { Project } from "./project-options.js";
 
@@ -19,7 +20,9 @@ export function nodeTransform({ options, folder, where }: Project): (code: strin
   const transform = hostTransform(options, folder, where);
   return (code, id) => {
     const transformed = transform(code, id, report);
-    return transformed && `${transformed.code}\n//# sourceMappingURL=${transformed.map.toUrl()}`;
+    if (transformed === undefined) return undefined;
+    const { code: text, map } = throughEarlierMap(transformed, id);
+    return `${text}\n//# sourceMappingURL=${map.toUrl()}`;
   };
 }
 
