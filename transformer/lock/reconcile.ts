@@ -117,6 +117,7 @@ class Reconciling {
       { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
       { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
       new CalledNames(this.live, this.places, this.matching.pairs),
+      (one, other) => this.isSameFunction(one, other),
     );
   }
 
@@ -203,8 +204,7 @@ class Reconciling {
 
   private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
     if (this.matching.contested.has(line)) return 0;
-    const isSameName = baseOf(line.anchor) === names.of(place);
-    if (!isSameName && !this.isRenamed(line, place, names)) return 0;
+    if (!names.isSameName(line, place) && !this.isRenamed(line, place, names)) return 0;
     const isEdited = line.text !== place.text;
     if (isEdited && this.isCopy(line, place)) return 0;
     const route = this.route(line, place);
@@ -218,7 +218,7 @@ class Reconciling {
   private isRenamed(line: LockLine, place: SourcePlace, names: CalledNames): boolean {
     if (line.rest !== place.rest) return false;
     const name = baseOf(line.anchor);
-    if ((line.calls ?? name) === names.calleeOf(place)) return true;
+    if (names.callSame(line, place)) return true;
     const file = this.byPath.get(place.path);
     if (!hasArguments(line) || file?.mentions(name) || names.contradict(line, place)) return false;
     const [then, now] = this.commonFunction(line, place) ?? [[], []];
