@@ -7,7 +7,7 @@ import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
 import { type Doubt, doubtsOf } from "./doubts.js";
-import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone } from "./lock-line.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone, within } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -67,7 +67,7 @@ class Reconciling {
   private readonly movedFiles = new Map<string, string>();
 
   constructor(
-    lines: readonly LockLine[],
+    private readonly lines: readonly LockLine[],
     private readonly files: readonly SourceFile[],
   ) {
     this.live = lines.filter((line) => !isGone(line) || line.movedTo !== undefined);
@@ -94,6 +94,7 @@ class Reconciling {
       if (known === matching.pairs.size) this.matchByRoutes();
       if (known === matching.pairs.size) this.matchInFunctions(true);
     }
+    this.matchReturned();
     this.routeFunctions();
     for (const place of said) {
       const route = this.route(matching.pairs.get(place)!, place);
@@ -173,6 +174,29 @@ class Reconciling {
     const score = (line: LockLine, place: SourcePlace): number => likeness(this.matching.contents, line, place);
     const pairs = bestPairs(this.left().filter(isFunction), this.free().filter(isFunction), score, 0.5);
     for (const [line, place] of pairs) this.matching.pair(line, place);
+  }
+
+  /** What was gone and is back as it was: an edit has been taken back. */
+  private matchReturned(): void {
+    const held = new Set(this.live.flatMap(({ under }) => under?.flatMap(tagsOfGone) ?? []));
+    const isGoneForGood = (line: LockLine): boolean =>
+      isGone(line) && line.movedTo === undefined && !held.has(line.tag);
+    const spellLine = ({ path, kind, container, anchor, text, own }: LockLine): string =>
+      JSON.stringify([path, kind, container, baseOf(anchor), text, own]);
+    const gone = group(this.lines.filter(isGoneForGood), spellLine);
+    if (gone.size === 0) return;
+    const born = new Map<string, string>();
+    for (const place of this.places) {
+      const container = born.get(spell(place)) ?? place.container;
+      const found = gone.get(spellLine({ ...place, container, tag: "" })) ?? [];
+      const isOnly = found.length === 1 && !this.matching.isTaken(found[0]!);
+      if (isOnly && !this.matching.pairs.has(place) && !this.through.has(place)) this.matching.pair(found[0]!, place);
+      if (place.kind !== "function") continue;
+      // A function comes before what is in it.
+      const line = this.matching.pairs.get(place);
+      const name = line === undefined ? { container, anchor: place.anchor } : this.names.place(line);
+      born.set(spell(inside(place)), within(name.container, name.anchor));
+    }
   }
 
   /** A function that is entered later, without the call that it was given to, has a key of its own. */
