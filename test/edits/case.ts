@@ -97,10 +97,10 @@ export async function tryEdit(
   const resumptions: Resumption[] = [];
   for (const mode of modes) {
     const { run } = mode === "none" ? then.plain : then.locked;
-    const truth = truthOf(common, [run.asks, freshRun.asks]);
     const program = mode === "none" ? fresh : build(edited, "text", mode === "old" ? old : accepted);
     for (const kept of cuts(run.entries.length)) {
       const after = await resume(program, run.store, kept);
+      const truth = truthOf(common, [run.asks, freshRun.asks, after.asks]);
       resumptions.push({ mode, kept, ...judge(run, kept, after, freshRun, truth) });
     }
   }

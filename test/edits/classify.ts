@@ -27,6 +27,10 @@ export type Fate = keyof typeof fates;
 /** Errors that say that an edit is in the way. */
 const refusals = new Set(["RETIRED_SITE", "AMBIGUOUS_SITE", "REPLAY_MISMATCH"]);
 
+export function isRefusal(error: string | undefined): boolean {
+  return refusals.has(error ?? "");
+}
+
 export interface Judged {
   /** By recorded call: what became of it, and whether the edited code still has it. */
   readonly calls: ReadonlyMap<Ask, { readonly fate: Fate; readonly same: boolean }>;
@@ -54,7 +58,7 @@ export function judge(before: Recording, kept: number, after: Recording, fresh: 
   }
   const bodiesRan = after.asks.some(({ executions }) => executions > 0);
   const { error } = after;
-  const isRefused = refusals.has(error ?? "");
+  const isRefused = isRefusal(error);
   const fateOf = (call: Ask): Fate => {
     const name = namesBefore.get(call);
     const same = after.asks.filter((ask) => name !== undefined && namesAfter.get(ask) === name);

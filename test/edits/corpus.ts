@@ -28,7 +28,7 @@ export interface CorpusOptions {
 }
 
 /** Families whose edits are made backwards too. */
-const reversible = new Set(["helper", "structure", "classes", "move"]);
+const reversible = new Set(["helper", "structure", "classes", "move", "arguments", "key", "choice", "durable"]);
 
 export async function* corpus(flows: readonly Flow[], options: CorpusOptions): AsyncGenerator<Case> {
   for (const flow of flows) {
@@ -51,7 +51,8 @@ async function* withEdit(
   edit: Edit,
   { seed, places, only }: Omit<CorpusOptions, "pairs">,
 ): AsyncGenerator<Case> {
-  const isAskedFor = (name: string): boolean => only === undefined || name.includes(only) || flow.name.includes(only);
+  const isAskedFor = (name: string): boolean =>
+    only === undefined || only === edit.family || name.includes(only) || flow.name.includes(only);
   const back = `${edit.name}, undone`;
   if (!isAskedFor(edit.name) && !isAskedFor(back)) return;
   const found = [...edit.places(flow).entries()];

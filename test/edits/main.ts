@@ -5,6 +5,8 @@
 import { parseArgs } from "node:util";
 import { casesOf } from "./case.js";
 import { corpus } from "./corpus.js";
+import { histories } from "./histories.js";
+import { HistoryReport } from "./history-report.js";
 import { readFlows } from "./project.js";
 import { Report } from "./report.js";
 
@@ -19,6 +21,8 @@ const { values } = parseArgs({
     pairs: { type: "string", default: "6" },
     /** How many prefixes of the journal a run is resumed from, or "all". */
     cuts: { type: "string", default: "2" },
+    /** So many runs of each flow that several builds record; nothing else is tried then. */
+    histories: { type: "string" },
     /** What became of each call that was not kept, and how far it is, on the way. */
     verbose: { type: "boolean", default: false },
     /** The tables of docs/edits.md. */
@@ -26,6 +30,15 @@ const { values } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
+
+if (values.histories !== undefined) {
+  const options = { seed: Number(values.seed), count: Number(values.histories), only: values.only };
+  const told = new HistoryReport();
+  for await (const each of histories(readFlows(), options)) told.add(each);
+  console.log(told.markdown());
+  for (const fault of told.faults) console.error(fault);
+  process.exit(told.faults.length > 0 ? 1 : 0);
+}
 
 const report = new Report();
 /** Edits that a person would not have made. */

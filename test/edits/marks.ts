@@ -7,7 +7,7 @@ import MagicString from "magic-string";
 import ts from "typescript";
 import { analyse } from "../../transformer/plan/analysis.js";
 import { type PlacedRow, placesAnalysed } from "../../transformer/plan/index.js";
-import { parse } from "./project.js";
+import { type Project, parse } from "./project.js";
 
 export type Call = ts.CallExpression | ts.NewExpression;
 
@@ -23,6 +23,20 @@ export function mark(files: ReadonlyMap<string, string>): Map<string, string> {
       return [path, edited.toString()];
     }),
   );
+}
+
+/** A project with marks at the calls that have none yet, as an edit has added them. */
+export function markNew(project: Project, prefix: string): Project {
+  let number = 0;
+  const files = [...project.files].map(([path, text]) => {
+    const edited = new MagicString(text);
+    for (const { node } of placesIn(path, text)) {
+      if (isCall(node) && node.arguments !== undefined && marksOf(node).length === 0)
+        edited.appendLeft(node.arguments.pos, spell(`${prefix}${++number}`));
+    }
+    return [path, edited.toString()] as const;
+  });
+  return { ...project, files: new Map(files) };
 }
 
 /** The places of a file, in the order of its site table. */

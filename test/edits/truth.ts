@@ -9,7 +9,7 @@ export type Truth = (asks: readonly Ask[]) => ReadonlyMap<Ask, string | undefine
 
 /**
  * @param common marks that both builds have
- * @param passes whole passes, one of each build
+ * @param passes those that are compared, and whole ones of each build
  */
 export function truthOf(common: ReadonlySet<string>, passes: ReadonlyArray<readonly Ask[]>): Truth {
   const wayOf = (ask: Ask): string | undefined => {
@@ -18,21 +18,19 @@ export function truthOf(common: ReadonlySet<string>, passes: ReadonlyArray<reado
     // Calls that only one of the builds has on the way say nothing.
     return [...ask.way.filter((mark) => common.has(mark)), ...own].join("/");
   };
-  const repeated = new Set<string>();
-  for (const asks of passes) {
-    const seen = new Set<string>();
-    for (const way of asks.map(wayOf)) {
-      if (way === undefined) continue;
-      if (seen.has(way)) repeated.add(way);
-      seen.add(way);
-    }
-  }
+  const ways = repeatedOf(passes, wayOf);
+  // Of many, what each works on says which one it is, whoever has it done: one worker or another.
+  const subjectOf = (ask: Ask): string | undefined =>
+    ask.label !== undefined && ways.has(wayOf(ask) ?? "") ? `${ask.own.at(-1)} for ${ask.label}` : undefined;
+  const subjects = repeatedOf(passes, subjectOf);
   return (asks) => {
     const counts = new Map<string, number>();
     return new Map(
       asks.map((ask) => {
         const way = wayOf(ask);
-        if (way === undefined || !repeated.has(way)) return [ask, way];
+        if (way === undefined || !ways.has(way)) return [ask, way];
+        const subject = subjectOf(ask);
+        if (subject !== undefined && !subjects.has(subject)) return [ask, subject];
         const name = `${way} for ${ask.label}`;
         const number = counts.get(name) ?? 0;
         counts.set(name, number + 1);
@@ -40,4 +38,18 @@ export function truthOf(common: ReadonlySet<string>, passes: ReadonlyArray<reado
       }),
     );
   };
+}
+
+/** What more than one call of a pass has. */
+function repeatedOf(passes: ReadonlyArray<readonly Ask[]>, of: (ask: Ask) => string | undefined): Set<string> {
+  const repeated = new Set<string>();
+  for (const asks of passes) {
+    const seen = new Set<string>();
+    for (const each of asks.map(of)) {
+      if (each === undefined) continue;
+      if (seen.has(each)) repeated.add(each);
+      seen.add(each);
+    }
+  }
+  return repeated;
 }

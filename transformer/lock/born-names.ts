@@ -27,7 +27,10 @@ export class BornNames {
     return name;
   }
 
-  place({ path, container, anchor, bornContainer, bornAnchor }: LockLine): { container: string; anchor: string } {
+  place(line: LockLine): { container: string; anchor: string } {
+    const { path, container, anchor, bornContainer, bornAnchor } = line;
+    // What is gone is written down under the name of its birth.
+    if (isGone(line)) return { container, anchor };
     return { container: bornContainer ?? this.container(path, container), anchor: bornAnchor ?? anchor };
   }
 

@@ -1,6 +1,7 @@
 /** What calls were called before functions got other names: known once it is known which functions are those of old. */
 import { baseOf } from "../plan/anchors.js";
 import type { LockLine } from "./lock-line.js";
+import { calleesOf } from "./match.js";
 import { calledAs } from "./routes.js";
 import type { SourcePlace } from "./source-file.js";
 
@@ -26,9 +27,15 @@ export class CalledNames {
     return this.before(baseOf(anchor));
   }
 
-  /** What it called then, whatever it was named. */
-  calleeOf({ anchor, calls }: Pick<SourcePlace, "anchor" | "calls">): string {
-    return this.before(calls ?? baseOf(anchor));
+  /** Whether a call has the name that another had. */
+  isSameName({ anchor }: LockLine, place: SourcePlace): boolean {
+    return baseOf(anchor) === this.of(place);
+  }
+
+  /** Whether one of the functions that a call may be of is one of those that another was of, whatever they are named. */
+  callSame(line: LockLine, place: SourcePlace): boolean {
+    const then = calleesOf(line);
+    return calleesOf(place).some((name) => then.includes(this.before(name)));
   }
 
   private before(name: string): string {

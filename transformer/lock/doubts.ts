@@ -2,12 +2,11 @@
  * Places that are gone while something that is new does work like theirs: an edit may have made the one of the other, and nothing
  * says whether it has. If such a place were retired, its work would be done again.
  */
-import { baseOf } from "../plan/anchors.js";
 import type { CalledNames } from "./called-names.js";
-import { type LockLine, ownerOf } from "./lock-line.js";
-import { group, inside, spell } from "./match.js";
+import { type LockLine, ownerOf, splitContainer } from "./lock-line.js";
+import { calleesOf, type Fn, group, inside, spell } from "./match.js";
 import { calledAs, type Station } from "./routes.js";
-import { hasArguments } from "./same-call.js";
+import { hasArguments, standsIn } from "./same-call.js";
 import type { SourcePlace } from "./source-file.js";
 
 export interface Doubt {
@@ -23,15 +22,35 @@ export interface Half<T> {
   readonly only: readonly T[];
 }
 
-export function doubtsOf(then: Half<LockLine>, now: Half<SourcePlace>, names: CalledNames): Doubt[] {
+/** @param isSameFunction whether two functions are known to be one */
+export function doubtsOf(
+  then: Half<LockLine>,
+  now: Half<SourcePlace>,
+  names: CalledNames,
+  isSameFunction: (then: Fn, now: Fn) => boolean,
+): Doubt[] {
   if (then.only.length === 0 || now.only.length === 0) return [];
-  const workNow = new Work(now.all);
-  const fresh = [...new Set(now.only.flatMap((place) => workNow.of(place)))];
-  if (fresh.length === 0) return [];
   const workThen = new Work(then.all);
+  const workNow = new Work(now.all);
+  const fresh = now.only.flatMap((place) => workNow.of(place).map((site) => ({ site, by: place })));
+  const lost = new Set([...workThen.called].filter((name) => !workNow.called.has(name)));
+  const gained = new Set([...workNow.called].filter((name) => !workThen.called.has(name)));
+  /** Whether what is new takes the place of what is gone, and the one calls by its name what nobody sees the other call. */
+  const replaces = (line: LockLine, place: SourcePlace): boolean => {
+    if (!isSameFunction(line, place)) return false;
+    if (!workNow.leadsOn(place)) return workThen.of(line).some((site) => isInOneOf(lost, site));
+    return !workThen.leadsOn(line) && workNow.of(place).some((site) => isInOneOf(gained, site));
+  };
   const doubts = then.only.flatMap((line): Doubt[] => {
-    const work = line.kind === "function" ? [] : workThen.of(line);
-    const place = fresh.find((each) => work.some((site) => isAlike(site, each, names)));
+    if (line.kind === "function") return [];
+    const work = workThen.of(line);
+    const isIts = (site: SourcePlace, by: SourcePlace): boolean =>
+      work.some((each) => isAlike(each, site, names) || (each.rest === site.rest && isInPlace(line, by)));
+    const isInPlace = (gone: LockLine, place: SourcePlace): boolean =>
+      isSameFunction(gone, place) && standsIn(gone, place);
+    const place =
+      fresh.find(({ site, by }) => isIts(site, by))?.site ??
+      now.only.find((each) => each.kind !== "function" && replaces(line, each));
     return place === undefined ? [] : [{ line, place }];
   });
   return [...doubts, ...around(doubts, then.only)];
@@ -53,26 +72,44 @@ function around(doubts: readonly Doubt[], gone: readonly LockLine[]): Doubt[] {
 
 /** Whether two sites may do one work: they call the same, or have the same arguments. */
 function isAlike(line: LockLine, place: SourcePlace, names: CalledNames): boolean {
-  if (baseOf(line.anchor) === names.of(place)) return true;
-  if ((line.calls ?? baseOf(line.anchor)) === names.calleeOf(place)) return true;
-  return line.rest === place.rest && hasArguments(line);
+  return (
+    names.isSameName(line, place) || names.callSame(line, place) || (line.rest === place.rest && hasArguments(line))
+  );
 }
 
-/** The sites that a place stands for: a site for itself, a call for all those that it leads to. */
+/** Whether a place is in a function of one of these names, or in one inside that. */
+function isInOneOf(names: ReadonlySet<string>, { container }: Station): boolean {
+  return splitContainer(container).some((anchor) => names.has(calledAs({ anchor })));
+}
+
+/** The sites that a place stands for: a site for itself and for those in its body, a call for all those that it leads to. */
 class Work<T extends Station> {
+  /** Names of functions that others call. */
+  readonly called: ReadonlySet<string>;
   private readonly inFunction: ReadonlyMap<string, readonly T[]>;
   private readonly byName: ReadonlyMap<string, readonly T[]>;
 
   constructor(stations: readonly T[]) {
     this.inFunction = group(stations, spell);
-    const functions = stations.filter(({ kind }) => kind === "function");
+    const functions = stations.filter(({ kind, anchor }) => kind === "function" && calledAs({ anchor }) !== "");
     this.byName = group(functions, calledAs);
+    const calls = stations.filter(({ kind }) => kind !== "function");
+    this.called = new Set(
+      calls.flatMap((call) =>
+        calleesOf(call).filter((name) => this.byName.has(name) && !isInOneOf(new Set([name]), call)),
+      ),
+    );
   }
 
   of(station: T): T[] {
     const sites = new Set<T>();
     this.collect(station, sites, new Set());
     return [...sites];
+  }
+
+  /** Whether it is seen what functions a call enters. */
+  leadsOn(call: T): boolean {
+    return this.enteredBy(call).length > 0;
   }
 
   private collect(station: T, sites: Set<T>, seen: Set<T>): void {
@@ -84,12 +121,12 @@ class Work<T extends Station> {
         if (each.kind !== "function") this.collect(each, sites, seen);
   }
 
-  /** The functions that a call is given, those of its name, and one that stands where it is called. */
+  /** The functions that a call is given, those of the names that it calls, and one that stands where it is called. */
   private enteredBy(call: T): readonly T[] {
+    if (call.kind === "function") return [];
     const beside = (this.inFunction.get(spell(call)) ?? []).filter(
       (fn) => fn.kind === "function" && (ownerOf(fn.anchor)?.call === call.anchor || fn.by === call.anchor),
     );
-    const name = baseOf(call.anchor);
-    return call.kind === "call" ? [...beside, ...(name === "" ? [] : (this.byName.get(name) ?? []))] : beside;
+    return [...beside, ...calleesOf(call).flatMap((name) => this.byName.get(name) ?? [])];
   }
 }

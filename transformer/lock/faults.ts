@@ -19,7 +19,7 @@ export function faultsOf(lines: readonly LockLine[]): string[] {
     const { path, kind, container, anchor, tag } = line;
     note(tags, tag, line, "two lines with one tag");
     if (!isGone(line)) note(places, JSON.stringify([path, kind, container, anchor]), line, "two lines of one place");
-    const born = isGone(line) ? { container, anchor } : names.place(line);
+    const born = names.place(line);
     const what = "two places of one identity, or one with that of a place that is gone";
     note(identities, JSON.stringify([path, kind, born.container, born.anchor]), line, what);
   }

@@ -32,7 +32,7 @@ export interface LockLine {
   readonly text: string;
   /** Fingerprints of a call's arguments without the name of what it calls; of a function `-`. */
   readonly rest: string;
-  /** What a step calls, if it has another name. */
+  /** What a step calls, if it has another name, or may be one of several; see `joinCallees`. */
   readonly calls?: string;
   /** The call whose callee the function is, if it is called where it stands. */
   readonly by?: string;
@@ -238,6 +238,15 @@ function spell(text: string): string {
 function read(text: string): string {
   if (text === ".") return "";
   return text.replace(/%([0-9a-f]{4})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+}
+
+/** Names of functions of which a step calls one, as one text. */
+export function joinCallees(names: readonly string[]): string {
+  return [...new Set(names)].join("|");
+}
+
+export function splitCallees(calls: string): string[] {
+  return calls.split("|");
 }
 
 /** Functions inside each other, as one text. */

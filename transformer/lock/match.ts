@@ -3,7 +3,7 @@
  * module inwards; a tier pairs only what it cannot mistake, and leaves the rest to the next one, or unmatched.
  */
 import { baseOf } from "../plan/anchors.js";
-import { type LockLine, ordinalOf, ownerOf, within } from "./lock-line.js";
+import { type LockLine, ordinalOf, ownerOf, splitCallees, within } from "./lock-line.js";
 import type { Place } from "./places.js";
 
 export type Pair<P> = readonly [line: LockLine, place: P];
@@ -180,11 +180,12 @@ function isSplit(line: LockLine, lines: readonly LockLine[], places: readonly Pl
   }
   // Where there are more of its name, that alone says nothing anyway.
   const isAlone = then.length === 1 && now.length === 1 && now[0]!.own !== line.own;
-  return isAlone && rivals.some((place) => calleeOf(place) === calleeOf(line));
+  return isAlone && rivals.some((place) => calleesOf(place).some((name) => calleesOf(line).includes(name)));
 }
 
-function calleeOf(place: Place): string {
-  return place.calls ?? nameOf(place);
+/** The names of what a call may call: of a step, those that its function goes by. */
+export function calleesOf(place: Pick<Place, "anchor" | "calls">): string[] {
+  return place.calls === undefined ? [nameOf(place)] : splitCallees(place.calls);
 }
 
 /** What a call is called. */

@@ -18,7 +18,7 @@ export interface PresentPlace {
 
 /** What is compared of a place and of a line. */
 export interface Place extends Pick<LockLine, "path" | "kind" | "container" | "anchor" | "text" | "own"> {
-  /** What a step calls, if it has another name, and somebody has looked. */
+  /** What a step calls, if it has another name or several, and somebody has looked. */
   readonly calls?: string | undefined;
 }
 

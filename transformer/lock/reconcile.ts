@@ -7,7 +7,7 @@ import { baseOf } from "../plan/anchors.js";
 import { BornNames } from "./born-names.js";
 import { CalledNames } from "./called-names.js";
 import { type Doubt, doubtsOf } from "./doubts.js";
-import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone } from "./lock-line.js";
+import { type GoneLine, isGone, type LockLine, ordinalOf, ownerOf, tagsOfGone, within } from "./lock-line.js";
 import { certainTiers, type Fn, group, inside, Matching, type Pair, pairGroups, spell, type Tiers } from "./match.js";
 import type { Place } from "./places.js";
 import { type Leg, Ways } from "./routes.js";
@@ -67,7 +67,7 @@ class Reconciling {
   private readonly movedFiles = new Map<string, string>();
 
   constructor(
-    lines: readonly LockLine[],
+    private readonly lines: readonly LockLine[],
     private readonly files: readonly SourceFile[],
   ) {
     this.live = lines.filter((line) => !isGone(line) || line.movedTo !== undefined);
@@ -94,6 +94,7 @@ class Reconciling {
       if (known === matching.pairs.size) this.matchByRoutes();
       if (known === matching.pairs.size) this.matchInFunctions(true);
     }
+    this.matchReturned();
     this.routeFunctions();
     for (const place of said) {
       const route = this.route(matching.pairs.get(place)!, place);
@@ -117,6 +118,7 @@ class Reconciling {
       { all: this.live, only: this.left().filter(({ tag }) => !held.has(tag)) },
       { all: this.places, only: this.free().filter((place) => !this.through.has(place)) },
       new CalledNames(this.live, this.places, this.matching.pairs),
+      (one, other) => this.isSameFunction(one, other),
     );
   }
 
@@ -174,6 +176,29 @@ class Reconciling {
     for (const [line, place] of pairs) this.matching.pair(line, place);
   }
 
+  /** What was gone and is back as it was: an edit has been taken back. */
+  private matchReturned(): void {
+    const held = new Set(this.live.flatMap(({ under }) => under?.flatMap(tagsOfGone) ?? []));
+    const isGoneForGood = (line: LockLine): boolean =>
+      isGone(line) && line.movedTo === undefined && !held.has(line.tag);
+    const spellLine = ({ path, kind, container, anchor, text, own }: LockLine): string =>
+      JSON.stringify([path, kind, container, baseOf(anchor), text, own]);
+    const gone = group(this.lines.filter(isGoneForGood), spellLine);
+    if (gone.size === 0) return;
+    const born = new Map<string, string>();
+    for (const place of this.places) {
+      const container = born.get(spell(place)) ?? place.container;
+      const found = gone.get(spellLine({ ...place, container, tag: "" })) ?? [];
+      const isOnly = found.length === 1 && !this.matching.isTaken(found[0]!);
+      if (isOnly && !this.matching.pairs.has(place) && !this.through.has(place)) this.matching.pair(found[0]!, place);
+      if (place.kind !== "function") continue;
+      // A function comes before what is in it.
+      const line = this.matching.pairs.get(place);
+      const name = line === undefined ? { container, anchor: place.anchor } : this.names.place(line);
+      born.set(spell(inside(place)), within(name.container, name.anchor));
+    }
+  }
+
   /** A function that is entered later, without the call that it was given to, has a key of its own. */
   private routeFunctions(): void {
     for (const [place, line] of this.matching.pairs) {
@@ -203,8 +228,7 @@ class Reconciling {
 
   private scoreOnRoute(line: LockLine, place: SourcePlace, names: CalledNames, most: number): number {
     if (this.matching.contested.has(line)) return 0;
-    const isSameName = baseOf(line.anchor) === names.of(place);
-    if (!isSameName && !this.isRenamed(line, place, names)) return 0;
+    if (!names.isSameName(line, place) && !this.isRenamed(line, place, names)) return 0;
     const isEdited = line.text !== place.text;
     if (isEdited && this.isCopy(line, place)) return 0;
     const route = this.route(line, place);
@@ -218,7 +242,7 @@ class Reconciling {
   private isRenamed(line: LockLine, place: SourcePlace, names: CalledNames): boolean {
     if (line.rest !== place.rest) return false;
     const name = baseOf(line.anchor);
-    if ((line.calls ?? name) === names.calleeOf(place)) return true;
+    if (names.callSame(line, place)) return true;
     const file = this.byPath.get(place.path);
     if (!hasArguments(line) || file?.mentions(name) || names.contradict(line, place)) return false;
     const [then, now] = this.commonFunction(line, place) ?? [[], []];

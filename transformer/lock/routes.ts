@@ -13,6 +13,7 @@ export interface Station {
   readonly container: string;
   readonly anchor: string;
   readonly by?: string | undefined;
+  readonly calls?: string | undefined;
 }
 
 export interface Leg<T> {

@@ -2,6 +2,7 @@
  * What a person would take for one call, or one function, in two texts of a project, though a build may not decide it:
  * `stepmark accept` shows these pairs and asks.
  */
+import { hash } from "node:crypto";
 import { baseOf } from "../plan/anchors.js";
 import type { CalledNames } from "./called-names.js";
 import type { LockLine } from "./lock-line.js";
@@ -66,8 +67,7 @@ function byNeighbours(ofLine: (line: LockLine) => string, ofPlace: (place: Sourc
 /** Calls of one function with other arguments, or under a name of their own: by all that is as it was. */
 function similar(names: CalledNames): Tier<SourcePlace> {
   const score = (line: LockLine, place: SourcePlace): number => {
-    const isSameName = baseOf(line.anchor) === names.of(place);
-    if (!isSameName && (line.calls ?? baseOf(line.anchor)) !== names.calleeOf(place)) return 0;
+    if (!names.isSameName(line, place) && !names.callSame(line, place)) return 0;
     return 2 * overlap(argumentsOf(line), argumentsOf(place)) + nearness(line, place);
   };
   return (lines, places) => bestPairs(lines, places, score, 2);
@@ -77,6 +77,15 @@ function similar(names: CalledNames): Tier<SourcePlace> {
 export function hasArguments({ rest }: Pick<LockLine, "rest">): boolean {
   return rest.includes("-", 1);
 }
+
+/** Whether a call stands where another one stood: the same is made of its result, or of nothing its neighbours are the same. */
+export function standsIn(line: LockLine, place: SourcePlace): boolean {
+  if (line.near !== undefined || place.near !== "") return line.near === place.near && line.near !== "-.-";
+  return line.own === place.own && line.own !== plain;
+}
+
+/** What is made of a result of which a function makes no more than to return it. */
+const plain = hash("sha256", "*").slice(0, 8);
 
 function argumentsOf({ rest }: Pick<LockLine, "rest">): string[] {
   return rest === "-" ? [] : rest.split("-");

@@ -118,9 +118,14 @@ export class EditedCode {
     return this.now;
   }
 
+  /** Tags of places that the lock file says are gone. */
+  private gone(): ReadonlySet<string> {
+    return new Set([...this.modules.values()].flatMap(({ retired }) => retired));
+  }
+
   /** Those of the calls that this build has no way to. */
   retired(calls: readonly RecordedCall[]): RecordedCall[] {
-    const known = new Set([...this.modules.values()].flatMap(({ retired }) => retired));
+    const known = this.gone();
     const build = this.buildNow();
     const then = this.replay.record.root;
     return calls.filter(({ site, chain }) => {
@@ -184,7 +189,21 @@ export class EditedCode {
     return [...this.modules.values()].some(({ places }) => places.some((place) => place.tag === tag));
   }
 
-  private isSameWork({ kind, site, args, chain }: Call, recorded: RecordedCall): boolean {
+  /**
+   * Whether a call may be a recorded one, although it is come to by other calls: those too are known to the record. A worker, say,
+   * may take from a queue what another one took. What is come to by new calls is new, and without arguments nothing says otherwise.
+   */
+  private isOnKnownWay({ key, args, chain }: Call, recorded: RecordedCall): boolean {
+    if (args === "" || isOnGoneWay(recorded.chain, this.gone())) return false;
+    const [tag, tagThen] = [chain, recorded.chain].map((each) => tagsOf(each)!.at(-1)!) as [string, string];
+    if (!isSameTag(tag, tagThen)) return false;
+    const frame = key.slice(0, key.lastIndexOf("/") + 1);
+    for (const known of this.replay.record.calls.keys()) if (known.startsWith(frame)) return true;
+    return false;
+  }
+
+  private isSameWork(call: Call, recorded: RecordedCall): boolean {
+    const { kind, site, args, chain } = call;
     if (site === undefined || recorded.site === undefined) return false;
     // Keys that the same text gives, one after the other, are the user's word that these are two calls.
     if (chain === "" && recorded.chain === "" && recorded.site.text === site.text) return false;
@@ -192,7 +211,7 @@ export class EditedCode {
     const tags = tagsOf(chain);
     const tagsThen = tagsOf(recorded.chain);
     if (tags !== undefined && tagsThen?.length === tags.length)
-      return tags.every((tag, level) => isSameTag(tag, tagsThen[level]!));
+      return tags.every((tag, level) => isSameTag(tag, tagsThen[level]!)) || this.isOnKnownWay(call, recorded);
     if (!isTheSame(recorded.site, site) && this.isAccountedFor(recorded, site)) return false;
     // With its text a call may have moved to another function.
     if (recorded.site.text === site.text) return true;
