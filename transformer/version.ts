@@ -3,20 +3,30 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-let known: string | undefined;
+interface Package {
+  folder: string;
+  version: string;
+}
 
-/** The version in this package's package.json, which stands in a folder above; empty if there is none. */
-export function version(): string {
+let known: Package | undefined;
+
+/** This package: the first folder above whose package.json has its name; empty texts if there is none. */
+export function ownPackage(): Package {
   known ??= find(path.dirname(fileURLToPath(import.meta.url)));
   return known;
 }
 
-function find(folder: string): string {
+/** The version in this package's package.json; empty if there is none. */
+export function version(): string {
+  return ownPackage().version;
+}
+
+function find(folder: string): Package {
   const file = path.join(folder, "package.json");
   if (existsSync(file)) {
     const { name, version = "" } = JSON.parse(readFileSync(file, "utf8")) as { name?: string; version?: string };
-    if (name === "stepmark") return version;
+    if (name === "stepmark") return { folder, version };
   }
   const above = path.dirname(folder);
-  return above === folder ? "" : find(above);
+  return above === folder ? { folder: "", version: "" } : find(above);
 }

@@ -1,4 +1,6 @@
 /** What instrumented code costs: nanoseconds for a call, for entering a function, for the key of a step; in a run, and where none is. */
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { memoryStore, Stepmark, workflow } from "stepmark";
 import { transformText } from "stepmark/transform";
 import { inTurn, stopwatch } from "./rounds.js";
@@ -75,8 +77,7 @@ async function inApp<T>(flow: ReturnType<typeof workflow<void, void>>, beside: (
 
 /** A step here is its identity, which is asked for as steps do, and the body itself. */
 async function keyFigures(rounds: number): Promise<Record<string, number>> {
-  const identity = new URL("../../../dist/runtime/calls/identity.js", import.meta.url);
-  const { identify } = (await import(identity.href)) as { identify(name: string, at: object, key: undefined): unknown };
+  const identify = await loadIdentify();
   const step = (f: Later, x: number): Promise<number> => f(x);
   step.at = (frame: object, index: number, path: unknown, _captures: unknown, f: Later, x: number) => {
     identify("step", { frame, index, path }, undefined);
@@ -97,6 +98,15 @@ async function keyFigures(rounds: number): Promise<Record<string, number>> {
     "the key of a step in a loop": found["marked step"] - found["plain step"],
     "a helper in a loop, and the key of the step in it": found["marked helper"] - found["plain helper"],
   };
+}
+
+/** What the library asks for the identity of a call, out of its sources: copies of the library share the runs of a process. */
+async function loadIdentify(): Promise<(name: string, at: object, key: undefined) => unknown> {
+  const from = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+  const outfile = from("bench/dist/transformer/identity.js");
+  const entryPoints = [from("runtime/calls/identity.ts")];
+  await build({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", packages: "external" });
+  return ((await import(pathToFileURL(outfile).href)) as { identify: Awaited<ReturnType<typeof loadIdentify>> }).identify;
 }
 
 async function figures(rounds: number, when: string): Promise<Record<string, number>> {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { ownPackage } from "../../transformer/version.js";
 import { error, type Finding, ok, warning } from "./finding.js";
 
 export interface Installed {
@@ -39,7 +39,7 @@ export function checkNode(version = process.versions.node): Finding {
 
 /** Whether the project's stepmark is one, and the one that is speaking. */
 export function checkStepmark(folder: string): Finding[] {
-  const own = packageAt(fileURLToPath(new URL("../../..", import.meta.url)));
+  const own = packageAt(ownPackage().folder);
   const found = installed(folder, "stepmark");
   if (found === undefined) {
     if (isOwn(folder, own)) return [ok("stepmark", `${own!.version}, this very project`)];

@@ -76,6 +76,8 @@ const maxDepth = 1000;
 
 function encode(value: unknown, known: Registry): string {
   if (typeof value === "boolean" || value === null || isPlainNumber(value)) return `[${value}]`;
+  // As devalue would, but for its going from character to character.
+  if (typeof value === "string") return `[${JSON.stringify(value)}]`;
   let objects = 0;
   let customs = false;
   let payload: Payload | undefined;

@@ -4,7 +4,7 @@
  */
 import { extendChain } from "./chain.js";
 import { pathSuffix, spellElement } from "./key.js";
-import type { ModuleTable, Place } from "./module-table.js";
+import { isBornHere, type ModuleTable, type Place } from "./module-table.js";
 import type { LoopPath, PathElement } from "./site-table.js";
 
 /** A frame, as its places need it. */
@@ -28,8 +28,7 @@ export interface Via {
 /** The key of a place in a frame; not bounded yet. */
 export function keyOf(at: FrameView, place: Place, path: LoopPath): string {
   // Where no lock file knows of another place.
-  if (place.under.length === 0 && place.skip === 0 && place.bornLoops === undefined)
-    return `${at.key}/${place.segment}${pathSuffix(path)}`;
+  if (isBornHere(place)) return `${at.key}/${place.segment}${pathSuffix(path)}`;
   const { frame, path: born } = birthOf(at, place, path);
   let { key } = frame;
   let rest = born;

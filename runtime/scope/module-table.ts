@@ -46,6 +46,8 @@ export interface ModuleTable {
   /** Fingerprint of the module's text. */
   text: string;
   places: readonly Place[];
+  /** Whether a lock file knows of places that were born elsewhere than where they stand now. */
+  moved: boolean;
   /** Tags of places that were here, or in this file's charge, and are known to be gone. */
   retired: readonly string[];
 }
@@ -89,7 +91,12 @@ export function readTable(
       indexed: indexed === 1,
     }));
   });
-  return { path, text, places, retired };
+  return { path, text, places, moved: !places.every(isBornHere), retired };
+}
+
+/** Whether a place was born where it stands, as far as anybody knows. */
+export function isBornHere({ under, skip, bornLoops }: Place): boolean {
+  return under.length === 0 && skip === 0 && bornLoops === undefined;
 }
 
 /** The anchor without its ordinal. */

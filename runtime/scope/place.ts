@@ -14,6 +14,7 @@
  */
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
+import { EntryCounts } from "./entry-counts.js";
 import { bound, escapePart, spellElement } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
@@ -164,7 +165,7 @@ export class MarkedCall extends Caller implements Site {
 
   /** The number of the next function that is entered from here, or the key of its item. */
   private nextNumber(): PathElement {
-    const number = this.frame.count(this.key);
+    const number = this.frame.count(this.place, this.path, this.key);
     return this.itemKeys?.[number] ?? number;
   }
 
@@ -231,7 +232,7 @@ export class Frame extends Scope {
   /** Of the innermost closure around that was numbered by its entries: its key without the number, and who called it. */
   readonly entry: ClosureEntry | undefined;
   /** How often each place in this frame has been entered. */
-  private counts: Map<string, number> | undefined;
+  private counts: EntryCounts | undefined;
   /** The place whose chain was asked for last, which in a loop is the next one's too. */
   private chained: Place | undefined;
   private lastChain = "";
@@ -268,11 +269,10 @@ export class Frame extends Scope {
     return this.lastChain;
   }
 
-  count(place: string): number {
-    this.counts ??= new Map();
-    const number = this.counts.get(place) ?? 0;
-    this.counts.set(place, number + 1);
-    return number;
+  /** How often a place, whose key there is `key`, has been entered before; counts this entry. */
+  count(place: Place, path: LoopPath, key: string): number {
+    this.counts ??= new EntryCounts();
+    return this.counts.next(place, path, key, this.module.moved);
   }
 
   enter(index: number, path: LoopPath): Frame | OutsideFrame {
@@ -359,7 +359,7 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
 /** Rule 2. */
 function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path: LoopPath): Frame {
   const segment = keyOf(creator, place, path);
-  const number = creator.count(segment);
+  const number = creator.count(place, path, segment);
   const key = bound(numbered(segment, number));
   const context = state.context.getStore();
   const within = creator.within ?? (context?.run === creator.run ? context.within : null);

@@ -248,7 +248,7 @@ describe("a command line that makes no sense", () => {
     [["replay", "all", "--workflows", "v1/flows.js", "--accept", "all"], '--accept takes "edits"'],
     [["replay", "no-such-run", "--workflows", "v1/flows.js"], "there is no store ./.stepmark/runs.db"],
     [["replay", "v1", "--workflows", "v1/flows.js"], "v1 holds no .jsonl files"],
-    [["replay", "all", "--workflows", "node_modules/stepmark/dist/runtime/clock.js"], "exports no workflow"],
+    [["replay", "all", "--workflows", "node_modules/stepmark/dist/runtime/stores/sqlite.js"], "exports no workflow"],
   ])("%j ends with 2 and says why", (args, message) => {
     const { status, stderr } = stepmark(...args);
     expect(stderr).toContain(message);

@@ -2,6 +2,7 @@
  * The fixtures as a project of their own outside the repository, with the package installed as npm would install it: its code
  * is this checkout's, built, and what it depends on is linked.
  */
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -17,7 +18,6 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-import { buildSync } from "esbuild";
 import blankTypes from "ts-blank-space";
 import ts from "typescript";
 import { transformText } from "../../transformer/transform-text.js";
@@ -71,19 +71,11 @@ export function link(folder: string, name: string, as = name): void {
 /** Puts the package, built, into a `node_modules`. */
 export function installPackage(modules: string): void {
   const at = path.join(modules, "stepmark");
-  const entryPoints = ["runtime", "transformer", "cli", "inspector"]
-    .flatMap((name) => filesBelow(path.join(repository, name)))
-    .filter((file) => !file.startsWith(path.join(repository, "inspector/page/")));
-  buildSync({
-    entryPoints,
-    outdir: path.join(at, "dist"),
-    outbase: repository,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    sourcemap: true,
-  });
-  for (const file of entryPoints.filter((entry) => !entry.includes("/hosts/"))) writeDeclaration(file, at);
+  const rolldown = path.join(repository, "node_modules/rolldown/bin/cli.mjs");
+  const build = [rolldown, "--config", "rolldown.config.ts", "--dir", path.join(at, "dist"), "--logLevel", "silent"];
+  execFileSync(process.execPath, build, { cwd: repository, stdio: "pipe" });
+  for (const file of ["runtime", "transformer", "cli"].flatMap((name) => filesBelow(path.join(repository, name))))
+    if (!file.includes("/hosts/")) writeDeclaration(file, at);
   writeFileSync(path.join(at, "package.json"), readFileSync(path.join(repository, "package.json")));
   const needs = require("stepmark/package.json") as {
     dependencies: object;
@@ -98,8 +90,9 @@ export function installPackage(modules: string): void {
 
 function writeDeclaration(file: string, at: string): void {
   const { outputText } = ts.transpileDeclaration(readFileSync(file, "utf8"), { fileName: file });
-  const name = path.relative(repository, file).replace(/\.ts$/, ".d.ts");
-  writeFileSync(path.join(at, "dist", name), outputText);
+  const to = path.join(at, "dist", path.relative(repository, file).replace(/\.ts$/, ".d.ts"));
+  mkdirSync(path.dirname(to), { recursive: true });
+  writeFileSync(to, outputText);
 }
 
 function filesBelow(folder: string): string[] {
