@@ -5,6 +5,7 @@ import { createUnplugin, type UnpluginContextMeta } from "unplugin";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
 import { type HostOptions, type HostTransform, hostTransform, projectFolder, scriptId } from "./host-transform.js";
+import { checkingLoader } from "./types-checked.js";
 
 export type { HostOptions } from "./host-transform.js";
 
@@ -21,6 +22,8 @@ export const plugin = createUnplugin<HostOptions | undefined, false>((options = 
         else this.warn(formatDiagnostic(diagnostic));
       });
       if (transformed?.lock !== undefined) this.addWatchFile(transformed.lock);
+      const checker = transformed && checkingLoader(this.getNativeBuildContext?.());
+      if (checker) this.warn(`${checker.what}. ${checker.cure}`);
       return transformed && { code: transformed.code, map: transformed.map };
     },
   };
@@ -58,6 +61,8 @@ interface Context {
   warn(message: string): void;
   error(message: string): void;
   addWatchFile(file: string): void;
+  /** webpack's and Rspack's own. */
+  getNativeBuildContext?(): object | null;
 }
 
 /** What a text has to hold to import the library: its name, which may be spelt with escapes. */
