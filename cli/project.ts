@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import type { ParseConfigFileHost } from "typescript";
+import type { CompilerOptions, ParseConfigFileHost } from "typescript";
 import { scriptId } from "../transformer/hosts/host-transform.js";
 import { readProject } from "../transformer/hosts/node/project-options.js";
 import { LOCK_NAME, type Lock, lockOf } from "../transformer/lock/lock-file.js";
@@ -141,7 +141,26 @@ export interface Config {
   readonly noEmit: boolean;
   /** Whether the compiler leaves in place what has not changed. */
   readonly incremental: boolean;
+  readonly modules: {
+    readonly module: CompilerOptions["module"];
+    readonly moduleResolution: CompilerOptions["moduleResolution"];
+  };
 }
+
+/**
+ * Whether a compiler finds packages by their `exports`, as this one has to be found.
+ *
+ * @param major that of the project's TypeScript: up to 5 it looks as Node 10 did, unless it is told what to do
+ */
+export function readsExports({ modules: { module, moduleResolution } }: Config, major: number): boolean {
+  const { Classic, Node10 } = ts.ModuleResolutionKind;
+  if (moduleResolution !== undefined) return moduleResolution !== Classic && moduleResolution !== Node10;
+  return major >= 6 || (module ?? ts.ModuleKind.None) >= ts.ModuleKind.Node16;
+}
+
+/** What helps where it does not. */
+export const modulesCure =
+  'Write `"module": "NodeNext"` and no `moduleResolution`, for a CommonJS package too; with a bundler, `"moduleResolution": "Bundler"`.';
 
 /**
  * A tsconfig and those that it refers to; none if none was named and the folder has none.
@@ -170,5 +189,6 @@ export function readConfigs(named: string | undefined, folder: string, seen = ne
     readConfigs(ts.resolveProjectReferencePath(reference), folder, seen),
   );
   const incremental = options.incremental === true || options.composite === true;
-  return [{ file, files: fileNames, plugins, noEmit: options.noEmit === true, incremental }, ...inner];
+  const modules = { module: options.module, moduleResolution: options.moduleResolution };
+  return [{ file, files: fileNames, plugins, noEmit: options.noEmit === true, incremental, modules }, ...inner];
 }

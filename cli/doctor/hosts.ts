@@ -5,8 +5,9 @@ import type { Node } from "typescript";
 import { TransformerOptionsError } from "../../transformer/errors.js";
 import { readOptions } from "../../transformer/options.js";
 import { ts } from "../../transformer/own-compiler.js";
-import { type Config, readConfigs } from "../project.js";
+import { type Config, modulesCure, readConfigs, readsExports } from "../project.js";
 import { error, type Finding, ok, warning } from "./finding.js";
+import { typescriptMajor } from "./packages.js";
 
 /** Configurations by the beginning of their name, and the plugin that belongs into them. */
 const bundlers: ReadonlyArray<readonly [config: RegExp, plugin: string]> = [
@@ -62,7 +63,8 @@ function readPackage(folder: string): PackageFile {
 
 // --- the compiler ----------------------------------------------------------------------------------------------------
 
-function pluginFindings({ file, plugins, noEmit }: Config, folder: string, scripts: PackageFile["scripts"]): Finding[] {
+function pluginFindings(config: Config, folder: string, scripts: PackageFile["scripts"]): Finding[] {
+  const { file, plugins, noEmit } = config;
   const of = path.relative(folder, file) || file;
   return plugins
     .filter(({ transform }) => transform === "stepmark/transformer")
@@ -79,6 +81,11 @@ function pluginFindings({ file, plugins, noEmit }: Config, folder: string, scrip
         ...(name === "stepmark/editor" ? ["with diagnostics in the editor"] : []),
       ];
       const findings: Finding[] = [ok(of, `has the plugin, ${ways.join(", ")}`)];
+      if (!readsExports(config, typescriptMajor(folder))) {
+        findings.push(
+          error(of, "has the compiler look for packages as Node 10 did: it does not find stepmark", modulesCure),
+        );
+      }
       if (noEmit) {
         findings.push(
           warning(

@@ -31,6 +31,12 @@ export function majorOf(version: string): number {
   return Number.parseInt(version, 10);
 }
 
+/** Of the project's TypeScript; of the one that `init` installs if there is none. */
+export function typescriptMajor(folder: string): number {
+  const found = installed(folder, "typescript");
+  return found === undefined ? 6 : majorOf(found.version);
+}
+
 export function checkNode(version = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return ok("node", version);

@@ -5,8 +5,8 @@ import process from "node:process";
 import { scriptId } from "../../transformer/hosts/host-transform.js";
 import { version } from "../../transformer/version.js";
 import { bundlersIn, emitsWith } from "../doctor/hosts.js";
-import { installed, majorOf, patchFor } from "../doctor/packages.js";
-import { type Config, hasPlugin, readConfigs } from "../project.js";
+import { installed, majorOf, patchFor, typescriptMajor } from "../doctor/packages.js";
+import { type Config, hasPlugin, modulesCure, readConfigs, readsExports } from "../project.js";
 import { filesBelow } from "../script-files.js";
 import { parsedObject, withField } from "./json-edit.js";
 
@@ -39,10 +39,9 @@ const otherHosts =
  * @throws UsageError for a tsconfig that was named and is not there, or cannot be read
  */
 export function planOf(folder: string, tsconfig: string | undefined): Plan {
-  const typescript = installed(folder, "typescript");
-  const major = typescript === undefined ? 6 : majorOf(typescript.version);
+  const major = typescriptMajor(folder);
   if (major >= 7) {
-    return refusal(`TypeScript ${typescript!.version} has no API for transformers`, [
+    return refusal(`TypeScript ${installed(folder, "typescript")!.version} has no API for transformers`, [
       "Depend on `typescript@6` for the build; or check types with TypeScript 7, and build with another host.",
       `${otherHosts}.`,
     ]);
@@ -107,7 +106,10 @@ function planTsconfig(folder: string, named: string | undefined): Plan {
   const own = parsedObject(text) as Tsconfig | undefined;
   if (own === undefined)
     return refusal(`${name} is not JSON that can be edited`, [`Add ${entry} to its compilerOptions.plugins.`]);
-  if (hasPlugin(config)) return { edits: [], byHand: [] };
+  const modules = readsExports(config, typescriptMajor(folder))
+    ? []
+    : [`${name} has the compiler look for packages as Node 10 did: it does not find stepmark. ${modulesCure}`];
+  if (hasPlugin(config)) return { edits: [], byHand: modules };
   const byHand = stepsForOthers(folder, others);
   if (byHand.length > 0 && config.files.length === 0) {
     return refusal(`${name} refers to other projects, and each of them is compiled by its own tsconfig`, byHand);
@@ -134,7 +136,7 @@ function planTsconfig(folder: string, named: string | undefined): Plan {
   const after = Array.isArray(plugins)
     ? withField(text, ["compilerOptions", "plugins", 0], added, "first")
     : withField(text, ["compilerOptions", "plugins"], `[${added}]`);
-  return { edits: [{ file: name, before: text, after }], byHand };
+  return { edits: [{ file: name, before: text, after }], byHand: [...modules, ...byHand] };
 }
 
 /** What is to be done for projects that a tsconfig refers to. */

@@ -245,6 +245,17 @@ export class Stepmark<Session = unknown> {
     return this.info(run, await this.store.entries(id));
   }
 
+  /**
+   * A run by its id, for its `result()`, `settled()` and `events()`: it is followed, whatever its state and whoever drives it,
+   * and not taken over.
+   *
+   * @throws RunNotFoundError, StoreError
+   */
+  async follow<O = unknown>(id: string): Promise<Run<O>> {
+    await this.driver.read(id);
+    return this.found(id);
+  }
+
   /** Runs, newest first. */
   async list({ status, workflow, limit = 100 }: ListOptions = {}): Promise<RunInfo[]> {
     const filter: ListFilter = { limit };

@@ -52,10 +52,13 @@ function loadBuiltin(): BuiltinModule | undefined {
   return builtinModule;
 }
 
+/** From where the package is looked up. A bundle in CommonJS that holds this module has no `import.meta`, but a file name. */
+const here = (): string => import.meta.url ?? __filename;
+
 function openWithPackage(path: string): Connection {
   let reason = "is not installed";
   try {
-    const Package = createRequire(import.meta.url)("better-sqlite3") as Database;
+    const Package = createRequire(here())("better-sqlite3") as Database;
     reason = "is not built for this Node";
     return new Package(path);
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** For tests and CI: recorded runs against the code as it is now. */
+/** For tests and CI: time in the test's hands, and recorded runs against the code as it is now. */
 import { type ReplayOptions, type ReplayReport, replayRun } from "../rehearsal/replay.js";
 import type { Store } from "../stores/store.js";
 import { type ExportedRun, type ExportText, readExport } from "../transfer/read-export.js";
@@ -12,6 +12,7 @@ export {
   replayRun,
 } from "../rehearsal/replay.js";
 export { type ExportedRun, type ExportText, readExport } from "../transfer/read-export.js";
+export { FakeClock } from "./fake-clock.js";
 
 /**
  * A run of a store, for `replayRun`.

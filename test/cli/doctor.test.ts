@@ -7,8 +7,9 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkBuild } from "../../cli/doctor/build.js";
 import type { Finding } from "../../cli/doctor/finding.js";
-import { checkNode } from "../../cli/doctor/packages.js";
+import { checkNode, majorOf } from "../../cli/doctor/packages.js";
 import { checkStore } from "../../cli/doctor/store.js";
+import { readConfigs, readsExports } from "../../cli/project.js";
 import { sqliteStore } from "../../runtime/stores/sqlite.js";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
 import { transformText } from "../../transformer/transform-text.js";
@@ -53,7 +54,7 @@ const said = (found: readonly Finding[], of: string): string[] =>
   found.filter((each) => each.of === of).map(({ level, what }) => `${level}: ${what}`);
 
 const plugin = {
-  compilerOptions: { target: "ES2022", plugins: [{ transform: "stepmark/transformer" }] },
+  compilerOptions: { target: "ES2022", module: "NodeNext", plugins: [{ transform: "stepmark/transformer" }] },
   files: ["a.ts"],
 };
 const flow = 'import { step } from "stepmark";\nexport const go = () => step(async () => 1);\n';
@@ -98,6 +99,31 @@ describe("stepmark doctor", () => {
     const { found, status } = findings(project({ "tsconfig.json": plugin, "a.ts": "" }, packages));
     expect(said(found, of)).toEqual([expect.stringMatching(wanted)]);
     expect(status).toBe(wanted.source.includes("error") ? 1 : 0);
+  });
+
+  it.each([
+    [{ module: "commonjs" }, "5.9.3", false],
+    [{ module: "esnext" }, "5.9.3", false],
+    [{}, "5.9.3", false],
+    [{ module: "nodenext", moduleResolution: "nodenext" }, "5.9.3", true],
+    [{ module: "nodenext" }, "5.9.3", true],
+    [{ module: "esnext", moduleResolution: "bundler" }, "5.9.3", true],
+    [{ module: "commonjs" }, "6.0.3", true],
+    [{ module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" }, "6.0.3", false],
+  ])("knows whether a compiler finds stepmark: %j under TypeScript %s", (compilerOptions, typescript, isFound) => {
+    const made = project({ "a.ts": "", "tsconfig.json": { compilerOptions, files: ["a.ts"] } });
+    const [config] = readConfigs(undefined, made.folder);
+    expect(readsExports(config!, majorOf(typescript))).toBe(isFound);
+  });
+
+  it("says what to write where a compiler does not find stepmark, and so does `init`", () => {
+    const compilerOptions = { ...plugin.compilerOptions, module: "commonjs" };
+    const packages = { typescript: "5.9.3", "ts-patch": "3.3.0" };
+    const made = project({ "a.ts": "", "tsconfig.json": { compilerOptions, files: ["a.ts"] } }, packages);
+    const { found, status } = findings(made);
+    expect(said(found, "tsconfig.json")[1]).toMatch(/^error: .*it does not find stepmark$/);
+    expect(status).toBe(1);
+    expect(made.stepmark("init", "--yes").stderr).toContain('Write `"module": "NodeNext"`');
   });
 
   it("finds options that do not exist, noEmit, and scripts with tsc", () => {

@@ -8,9 +8,12 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { TransformerOptionsError } from "../errors.js";
+import { RUNTIME } from "../plan/root.js";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
 import { type HostOptions, type HostTransform, hostTransform, lockedText } from "./host-transform.js";
+import { tsJest } from "./types-checked.js";
 
 export interface JestOptions extends HostOptions {
   /** The transformer that comes after: a package or a file, alone or with its options. Without one the code is run as it is. */
@@ -51,14 +54,24 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
   };
   const pass = (code: string, file: string, call: JestCall): TransformedSource => {
     const transformed = transform(code, file, call);
-    return next === plain ? transformed : next.process(transformed.code, file, call);
+    if (next === plain) return transformed;
+    try {
+      return madeOf(transformed, next.process(transformed.code, file, call));
+    } catch (fault) {
+      throw faultOf(transformed, fault);
+    }
   };
   return {
     canInstrument: next.canInstrument ?? false,
     process: pass,
     async processAsync(code, file, call) {
       if (next.processAsync === undefined) return pass(code, file, call);
-      return next.processAsync(transform(code, file, call).code, file, call);
+      const transformed = transform(code, file, call);
+      try {
+        return madeOf(transformed, await next.processAsync(transformed.code, file, call));
+      } catch (fault) {
+        throw faultOf(transformed, fault);
+      }
     },
     getCacheKey(code, file, call) {
       const rest = next.getCacheKey?.(code, file, call) ?? [code, file, call.configString, call.instrument];
@@ -66,6 +79,18 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
       return createHash("sha256").update(parts).digest("hex");
     },
   };
+}
+
+/** What the next transformer has made, if it was the transformed code of which it has made it. */
+function madeOf({ code }: TransformedSource, made: TransformedSource): TransformedSource {
+  if (!code.includes(RUNTIME) || made.code.includes(RUNTIME)) return made;
+  throw new TransformerOptionsError(tsJest.what, tsJest.cure);
+}
+
+/** ts-jest's errors about types are no use where they are about transformed code. */
+function faultOf({ code }: TransformedSource, fault: unknown): unknown {
+  if (!(fault instanceof Error) || fault.name !== "TSError" || !code.includes(RUNTIME)) return fault;
+  return Object.assign(new TransformerOptionsError(tsJest.what, tsJest.cure), { cause: fault });
 }
 
 const plain: Transformer = { process: (code) => ({ code }) };

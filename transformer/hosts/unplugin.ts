@@ -6,6 +6,7 @@ import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
 import { throughEarlierMap } from "./earlier-map.js";
 import { type HostOptions, type HostTransform, hostTransform, projectFolder, scriptId } from "./host-transform.js";
+import { checkingLoader } from "./types-checked.js";
 
 export type { HostOptions } from "./host-transform.js";
 
@@ -23,6 +24,8 @@ export const plugin = createUnplugin<HostOptions | undefined, false>((options = 
       });
       if (transformed?.lock !== undefined) this.addWatchFile(transformed.lock);
       if (transformed === undefined) return undefined;
+      const checker = checkingLoader(this.getNativeBuildContext?.());
+      if (checker) this.warn(`${checker.what}. ${checker.cure}`);
       // The others are told of it by who loads the file, and join the maps themselves.
       const { code: text, map } = meta.framework === "esbuild" ? throughEarlierMap(transformed, id) : transformed;
       return { code: text, map };
@@ -62,6 +65,8 @@ interface Context {
   warn(message: string): void;
   error(message: string): void;
   addWatchFile(file: string): void;
+  /** webpack's and Rspack's own. */
+  getNativeBuildContext?(): object | null;
 }
 
 /** What a text has to hold to import the library: its name, which may be spelt with escapes. */

@@ -3,8 +3,8 @@ import type ts from "typescript";
 import type { Row } from "../../runtime/scope/site-table.js";
 import { forEachPart, type TypeScript } from "./syntax.js";
 
-/** Key of the runtime's state on `globalThis`. */
-const RUNTIME = "stepmark@1";
+/** Key of the runtime's state on `globalThis`: a text that transformed code holds, whatever has been made of it since. */
+export const RUNTIME = "stepmark@1";
 
 /** What a module tells the runtime of itself. */
 export interface SiteTable {
