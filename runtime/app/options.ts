@@ -77,7 +77,15 @@ export interface ListOptions {
   limit?: number;
 }
 
-export interface RunOptions {
+export interface RecoverOptions {
+  /**
+   * Processes in a row that may end while they drive a run that gets no further; with as many it fails (`RUN_POISONED`), so that it
+   * does not end the next one too (default 5).
+   */
+  maxTakeovers?: number;
+}
+
+export interface RunOptions extends RecoverOptions {
   /** Between two looks at the store (default 1 s). */
   interval?: Duration;
   /** Ends the loop. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError, NewerVersionError, StoreError } from "../errors.js";
 import { ask, type PostgresPool, type PostgresSession, quotedName, quotedText } from "./postgres-driver.js";
-import { restoredColumns } from "./rows.js";
+import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
@@ -381,6 +381,7 @@ export type Synchronous = "FULL" | "NORMAL";
 /** Each statement's text. Those of one connection pool have no names: another connection may take the next. */
 export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
   const run = `*, ${timeOf("statement")} AS now`;
+  const standing = `${standingColumns}, lease_by_database, ${timeOf("statement")} AS now`;
   // Said in the statement: another one may come by another connection.
   const mode = synchronous === "NORMAL" ? "set_config('stepmark.synchronous', 'NORMAL', true), " : "";
   // By the server's clock, the lease's end is so much later than now; by another clock it is given.
@@ -421,10 +422,10 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       SELECT owner, lease_by_database, min(lease_until) AS lease_until, count(*) AS runs, ${timeOf("statement")} AS now
       FROM ${s}.runs WHERE status = 'running' GROUP BY owner, lease_by_database`,
     runningOf: `
-      SELECT ${run} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
+      SELECT ${standing} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
       ORDER BY created_at, number`,
     ready: `
-      SELECT ${run} FROM ${s}.runs WHERE status = 'waiting' AND number IN
+      SELECT ${standing} FROM ${s}.runs WHERE status = 'waiting' AND number IN
         (SELECT number FROM ${s}.runs WHERE status = 'waiting' AND due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
       ORDER BY number`,
     entries: `

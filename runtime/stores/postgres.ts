@@ -37,6 +37,7 @@ import {
   sealedAnswer,
   sealedEntry,
   sealedInput,
+  standingOf,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import type {
@@ -49,6 +50,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   Timer,
   WholeRun,
@@ -171,7 +173,7 @@ class Postgres implements Store {
     return rows.map(recordOf);
   }
 
-  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
     const owners = await this.#ask(undefined, this.#statements.owners, []);
     const dead = owners
       .filter(
@@ -181,11 +183,13 @@ class Postgres implements Store {
       .map(({ owner }) => owner);
     const areOwnerless = owners.some(({ owner }) => owner === null);
     if (dead.length === 0 && !areOwnerless) return [];
-    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map(recordOf);
+    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map((row) =>
+      standingOf(ofThisMachine(row)),
+    );
   }
 
-  async ready(until: number): Promise<RunRecord[]> {
-    return (await this.#ask(undefined, this.#statements.ready, [until])).map(recordOf);
+  async ready(until: number): Promise<RunStanding[]> {
+    return (await this.#ask(undefined, this.#statements.ready, [until])).map((row) => standingOf(ofThisMachine(row)));
   }
 
   async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {

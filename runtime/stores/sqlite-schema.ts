@@ -1,6 +1,6 @@
 /** The SQLite store's tables: how a database file is made ready, and the statements that read and write it. */
 import { NewerVersionError, StoreError } from "../errors.js";
-import { restoredColumns } from "./rows.js";
+import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
@@ -218,10 +218,10 @@ export function prepareStatements(connection: Connection) {
        WHERE status = 'running' GROUP BY owner`,
     ),
     runningOf: connection.prepare(
-      "SELECT * FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number",
+      `SELECT ${standingColumns} FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number`,
     ),
     ready: connection.prepare(
-      `SELECT * FROM runs WHERE +status = 'waiting' AND number IN
+      `SELECT ${standingColumns} FROM runs WHERE +status = 'waiting' AND number IN
          (SELECT number FROM runs INDEXED BY runs_by_due WHERE status = 'waiting' AND due <= ?
           UNION SELECT run FROM inbox WHERE used = 0)
        ORDER BY number`,

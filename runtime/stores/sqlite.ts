@@ -15,6 +15,7 @@ import {
   sealedAnswer,
   sealedEntry,
   sealedInput,
+  standingOf,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
@@ -32,6 +33,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   Timer,
   WholeRun,
@@ -112,20 +114,20 @@ class Sqlite implements Store {
     });
   }
 
-  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
     return this.#use(undefined, ({ statements }) =>
       (statements.owners.all() as Row[])
         .filter(
           ({ owner, lease_until, runs }) =>
             owner === null || isDead(ownerOf(owner!), Number(lease_until), Number(runs)),
         )
-        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => runOf(row as Row))),
+        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => standingOf(row as Row))),
     );
   }
 
-  async ready(until: number): Promise<RunRecord[]> {
+  async ready(until: number): Promise<RunStanding[]> {
     return this.#use(undefined, ({ statements }) =>
-      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => runOf(row as Row)),
+      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => standingOf(row as Row)),
     );
   }
 
