@@ -273,17 +273,26 @@ export function migrationsFrom(version: number, schema: Schema): string {
 /**
  * Makes a schema ready: nothing is written if it is. Many processes may do so at once.
  *
- * @throws NewerVersionError; StoreError for another program's schema; whatever `pg` throws
+ * @param migrate whether tables of an older version are brought up to date
+ * @throws NewerVersionError; StoreError for another program's schema, and for one that is not to be changed; whatever `pg` throws
  */
-export async function prepareSchema(pool: PostgresPool, schema: Schema): Promise<void> {
-  if ((await versionOf(pool, schema)) === schemaVersion) return;
+export async function prepareSchema(pool: PostgresPool, schema: Schema, migrate = true): Promise<void> {
+  const version = await versionOf(pool, schema);
+  if (version === schemaVersion) return;
+  if (version !== 0 && !migrate) {
+    throw new StoreError(
+      `The schema ${JSON.stringify(schema.name)} was written by an older version of stepmark (its tables have version ${version}, this one knows ${schemaVersion}), and only an app brings it up to date`,
+      {},
+      "Use the command of the version that the app has, or start the app with this version.",
+    );
+  }
   await transaction(pool, async (session) => {
     // Held until the transaction's end, so it is safe where each transaction has another connection.
     await ask(session, "SELECT pg_advisory_xact_lock($1::bigint)", [lockOf(schema)]);
     const found = await versionOf(session, schema);
     if (found === schemaVersion) return;
     if (found === 0) await makeRoom(session, schema);
-    for (const migrate of migrations.slice(found)) await ask(session, migrate(schema));
+    for (const step of migrations.slice(found)) await ask(session, step(schema));
     await ask(session, `UPDATE ${schema.quoted}.stepmark_version SET version = ${schemaVersion}`);
   });
 }

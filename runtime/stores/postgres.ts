@@ -67,6 +67,8 @@ export interface PostgresOptions extends ConnectionOptions {
    * never a part of an append; what a run begins with and answers are kept as with `FULL`.
    */
   synchronous?: Synchronous;
+  /** `true` (the default): tables of an older version are brought up to date when the store is first used; `false`: they are refused. */
+  migrate?: boolean;
 }
 
 /**
@@ -358,7 +360,7 @@ class Postgres implements Store {
   async #open(): Promise<Connections> {
     // A pool that has been made is kept though the schema could not be made ready.
     this.#opened ??= await this.#connect();
-    await prepareSchema(this.#opened.pool, this.#schema);
+    await prepareSchema(this.#opened.pool, this.#schema, this.#options.migrate);
     this.#listen();
     return this.#opened;
   }

@@ -19,7 +19,16 @@ import {
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
-import { checkFiles, inMemory, isOurs, Misplaced, type Open, open, type SqliteOptions } from "./sqlite-database.js";
+import {
+  checkFiles,
+  checkWritable,
+  inMemory,
+  isOurs,
+  Misplaced,
+  type Open,
+  open,
+  type SqliteOptions,
+} from "./sqlite-database.js";
 import type { Statement, Value } from "./sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { transaction } from "./sqlite-schema.js";
@@ -275,6 +284,7 @@ class Sqlite implements Store {
   #commit(batch: readonly Pending[]): Array<StepmarkError | undefined> {
     try {
       const open = this.#ready();
+      checkWritable(this.#path, open);
       const apply = (): Array<StepmarkError | undefined> => batch.map((each) => append(open.statements, each));
       // A single statement is a transaction of its own.
       const outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
@@ -293,7 +303,10 @@ class Sqlite implements Store {
   /** Runs `work` in a transaction of its own, after the appends that were made before. */
   #write<T>(id: string | undefined, work: (open: Open) => T): T {
     this.#flush();
-    return this.#use(id, (open) => transaction(open.connection, () => work(open)));
+    return this.#use(id, (open) => {
+      checkWritable(this.#path, open);
+      return transaction(open.connection, () => work(open));
+    });
   }
 
   #use<T>(id: string | undefined, work: (open: Open) => T): T {
