@@ -21,13 +21,16 @@ export const storeOption = {
   },
 } as const;
 
+const asItIs = { migrate: false };
+
 /**
- * The store with the blobs that lie beside it, if any do.
+ * The store with the blobs that lie beside it, if any do. It is only looked into where it is of an older version: whoever looks must
+ * not lock out the app.
  *
  * @param where a file, or the address of a Postgres database
  */
 export function openStore(where: string): Store {
-  const store = isAddress(where) ? postgresStore(where) : sqliteStore(where);
+  const store = isAddress(where) ? postgresStore(where, asItIs) : sqliteStore(where, asItIs);
   const blobs = join(dirname(isAddress(where) ? defaultStore : where), "blobs");
   return storeWithBlobs(store, existsSync(blobs) ? { place: blobDirectory(blobs) } : undefined);
 }

@@ -6,6 +6,7 @@ export type { EventOptions, RunEvent, RunEventFields, RunEventOf, RunEventType }
 export type {
   EnqueueOptions,
   ListOptions,
+  RecoverOptions,
   ResumeOptions,
   RunOptions,
   StartOptions,

@@ -6,7 +6,7 @@ import { type Context, createContext, runInContext, runInThisContext } from "nod
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DecodeError, InvalidArgumentError, SerialisationError, StepTimeoutError } from "../runtime/errors.js";
-import { codec } from "../runtime/journal/codec.js";
+import { codec, type RegisteredClass } from "../runtime/journal/codec.js";
 
 const plain = codec();
 const again = (value: unknown, by = plain): unknown => by.decode(by.encode(value));
@@ -93,7 +93,12 @@ describe("B49: a value comes back with the same types and prototypes", () => {
     ArrayBuffer: buffer,
     DataView: new DataView(buffer, 2, 3),
     "part of a buffer": new Uint16Array(buffer, 2, 2),
-    boxed: [Object(1), Object("s"), Object(true), Object(1n)],
+    boxed: [Object(1), Object("s"), Object(true), Object(1n), Object(-0), Object(Number.NaN)],
+    "minus zero and NaN in views": [new Float32Array([-0, Number.NaN]), new Float64Array(200).fill(-0)],
+    "huge BigInt": 3n ** 20_000n,
+    "10 MB of text": "é\ud800".repeat(2_500_000),
+    "keys of JSON": JSON.parse('{"toJSON": 1, "then": 2, "valueOf": 3}'),
+    "errors within errors": new AggregateError([new AggregateError([new RangeError("r")], "inner")], "outer"),
     "key __proto__": withProto,
     "key __proto__ without prototype": nullWithProto,
     "keys of Object.prototype": JSON.parse('{"constructor": 1, "toString": 2, "hasOwnProperty": 3}'),
@@ -224,6 +229,46 @@ describe("B49: a value comes back with the same types and prototypes", () => {
       },
     };
     expect(Object.getOwnPropertyDescriptor(again(value), "a")?.value).toBe(1);
+  });
+
+  it("hidden properties of plain objects that hold a primitive, hidden again; others are no part of the value", () => {
+    // As the libraries of payment and model providers do with the id of a request, and with its connection.
+    const answer = Object.defineProperties(
+      { text: "hi" },
+      { _request_id: { value: "req_1" }, response: { value: { socket: () => {} } } },
+    );
+    const copy = again([answer, Object.assign(Object.create(null), { a: 1 })]) as [typeof answer, object];
+    expect(Object.keys(copy[0])).toEqual(["text"]);
+    expect(Object.getOwnPropertyDescriptor(copy[0], "_request_id")).toEqual({
+      value: "req_1",
+      enumerable: false,
+      writable: true,
+      configurable: true,
+    });
+    expect("response" in copy[0]).toBe(false);
+    const bare = Object.defineProperty(Object.create(null) as object, "__proto__", { value: 1 });
+    const bareCopy = again(bare) as object;
+    expect(Object.getPrototypeOf(bareCopy)).toBe(null);
+    expect(Object.getOwnPropertyDescriptor(bareCopy, "__proto__")).toMatchObject({ value: 1, enumerable: false });
+    const ring = Object.defineProperty({ self: null as unknown }, "id", { value: 1 });
+    ring.self = ring;
+    const ringCopy = again(ring) as { self: unknown; id: number };
+    expect([ringCopy.self === ringCopy, ringCopy.id]).toEqual([true, 1]);
+  });
+
+  it("frozen values as fresh ones, and proxies as what they show", () => {
+    const frozen = Object.freeze({ list: Object.freeze([1]), m: Object.freeze(new Map([[1, Object.seal({ a: 1 })]])) });
+    const copy = again(frozen) as { list: number[] };
+    expect([copy.list, Object.isFrozen(copy), Object.isFrozen(copy.list)]).toEqual([[1], false, false]);
+    const shown = new Proxy([1], { get: (target, key, self) => (key === "0" ? 7 : Reflect.get(target, key, self)) });
+    expect(again({ shown })).toEqual({ shown: [7] });
+  });
+
+  it("a Temporal.Duration by its units, where there is Temporal", () => {
+    const { Temporal } = globalThis as unknown as { Temporal?: { Duration: { from(units: object): object } } };
+    if (Temporal === undefined) return;
+    const copy = again(Temporal.Duration.from({ milliseconds: 1500 })) as { seconds: number; milliseconds: number };
+    expect([copy.seconds, copy.milliseconds]).toEqual([0, 1500]);
   });
 
   it("never changes the value", () => {
@@ -357,6 +402,39 @@ describe("B56: errors", () => {
     expect(() => again(Object.assign(new Error("m"), { [Symbol("own")]: 1 }))).toThrow("the symbol key Symbol(own)");
   });
 
+  it("keeps hidden fields that hold a primitive, and what SuppressedError holds", () => {
+    const hidden = Object.defineProperties(new Error("m"), {
+      requestId: { value: "r1" },
+      toString: { value: () => "" },
+      socket: { value: { fd: 1 } },
+    });
+    const copy = again(hidden) as Error & { requestId: string };
+    expect(Object.getOwnPropertyDescriptor(copy, "requestId")).toMatchObject({ value: "r1", enumerable: false });
+    expect([Object.hasOwn(copy, "toString"), Object.hasOwn(copy, "socket")]).toEqual([false, false]);
+    const suppressed = Object.defineProperties(new Error("m"), {
+      error: { value: new TypeError("second") },
+      suppressed: { value: { first: 1 } },
+    });
+    const { error, suppressed: first } = again(suppressed) as never as Record<string, unknown>;
+    expect([error, first]).toEqual([new TypeError("second"), { first: 1 }]);
+  });
+
+  it("brings a subclass of a registered class, and of the library's own, back as that class, with its name", () => {
+    class HttpError extends Error {
+      constructor(readonly status: number) {
+        super(`status ${status}`);
+      }
+    }
+    class NotFound extends HttpError {}
+    const by = codec({ classes: [HttpError] });
+    const copy = again(new NotFound(404), by) as HttpError;
+    expect(Object.getPrototypeOf(copy)).toBe(HttpError.prototype);
+    expect([copy.name, copy.status, copy.message]).toEqual(["NotFound", 404, "status 404"]);
+    expect((again(new HttpError(1), by) as Error).name).toBe("Error");
+    class Slow extends StepTimeoutError {}
+    expect(again(new Slow(1, {}))).toBeInstanceOf(StepTimeoutError);
+  });
+
   it("keeps DOMException with name, code and cause", () => {
     const error = new DOMException("m", { name: "TimeoutError", cause: 1 } as never);
     const copy = again(error) as DOMException & { cause: unknown };
@@ -416,6 +494,138 @@ describe("registered classes and types", () => {
     expect(copy[0].cents).toBe(5);
     expect(copy[1].shared).toBe(copy[0]);
     expect(refusal({ a: new Money(1) }).message).toContain("class Money");
+  });
+
+  it("keeps instances of one class, and of no subclass, through its type", () => {
+    class Rounded extends Money {}
+    class Coded extends Error {
+      readonly #code: number;
+      constructor(code: number) {
+        super("m");
+        this.#code = code;
+      }
+      get code(): number {
+        return this.#code;
+      }
+    }
+    const by = codec({
+      types: {
+        Money: { class: Money, encode: (value: Money) => value.cents, decode: (cents: number) => new Money(cents) },
+        Coded: { class: Coded, encode: (value: Coded) => value.code, decode: (code: number) => new Coded(code) },
+      },
+    });
+    const one = new Money(5);
+    const [copy, same, error] = again([one, one, new Coded(3)], by) as [Money, Money, Coded];
+    expect([copy.cents, copy === same, error.code, error instanceof Coded]).toEqual([5, true, 3, true]);
+    expect(refusal({ a: new Rounded(1) }, by)).toMatchObject({ path: "$.a" });
+    expect(damage(by.encode(one)).message).toMatch(/"Money".*types/);
+  });
+
+  it("rebuilds an instance with all that it owns, hidden fields too, or refuses it", () => {
+    class Account {
+      name = "a";
+      constructor(balance: unknown) {
+        Object.defineProperty(this, "balance", { value: balance });
+      }
+    }
+    const by = codec({ classes: [Account] });
+    const rich = new Account({ cents: 7 });
+    const copy = again(rich, by) as Account;
+    expect(Object.getOwnPropertyDescriptor(copy, "balance")).toMatchObject({ value: { cents: 7 }, enumerable: false });
+    expect([Object.keys(copy), copy instanceof Account]).toEqual([["name"], true]);
+    expect(refusal({ a: new Account(() => {}) }, by).path).toBe("$.a.balance");
+    expect(damage(by.encode(rich)).message).toMatch(/"Account".*classes/);
+    const marked = Object.defineProperty(new Account(1), Symbol("state"), { value: 1 });
+    expect(refusal([marked], by)).toMatchObject({ path: "$[0]" });
+    const within = Object.setPrototypeOf(new Map([[1, 2]]), Account.prototype) as object;
+    expect(refusal({ within }, by).message).toContain("more than its fields");
+    class Derived extends Account {}
+    expect(refusal({ d: new Derived(1) }, by).message).toMatch(/class Derived.*\$\.d/);
+  });
+
+  describe("refuses, when it is registered, a class whose fields are not all there is", () => {
+    const secrets = new WeakMap<object, unknown>();
+    const helpers = `var __classPrivateFieldSet = (o, m, v) => m.set(o, v); var _Money_cents = new WeakMap(), _Money_instances = new WeakSet();
+      var __privateAdd = (o, m, v) => m.set(o, v), _cents = new WeakMap();
+      function _classPrivateFieldInitSpec(o, m, v) { m.set(o, v); } function _class_private_field_init(o, m, v) { m.set(o, v); }`;
+    const made = (text: string): RegisteredClass =>
+      runInThisContext(`(() => { ${helpers} return ${text}; })()`) as RegisteredClass;
+    class Base {
+      #secret = 1;
+      get secret(): number {
+        return this.#secret;
+      }
+    }
+    it.each<[string, RegisteredClass, string]>([
+      ["#private fields", Money, "#cents"],
+      ["those of a class above", class Below extends Base {}, "#secret"],
+      ["private methods", made("class M { async *#run() {} }"), "#run"],
+      ["private accessors", made("class M { get /* x */ #run() { return 1 } }"), "#run"],
+      ["after strings, comments and expressions", made('class M { a = "}"; b = /[/"]`/; c = `#d`; /* # */ #e }'), "#e"],
+      ["an error's", made("class M extends Error { #code = 1 }"), "#code"],
+      [
+        "as tsc writes them",
+        made("class M { constructor(c) { _Money_cents.set(this, void 0); } }"),
+        "_Money_cents.set(this",
+      ],
+      [
+        "private methods as tsc writes them",
+        made("class M { constructor() { _Money_instances.add(this); } }"),
+        "_Money_instances.add(this",
+      ],
+      [
+        "as tsc writes them for ES5",
+        made("(function () { function M() { _Money_cents.set(this, void 0); } return M })()"),
+        "_Money_cents.set(this",
+      ],
+      [
+        "as esbuild writes them",
+        made("class M { constructor(c) { __privateAdd(this, _cents, 1); } }"),
+        "__privateAdd(this",
+      ],
+      [
+        "as Babel writes them",
+        made("class M { constructor() { _classPrivateFieldInitSpec(this, _cents, 1); } }"),
+        "_classPrivateFieldInitSpec(this",
+      ],
+      [
+        "as SWC writes them",
+        made("class M { constructor() { _class_private_field_init(this, _cents, {}); } }"),
+        "_class_private_field_init(this",
+      ],
+      [
+        "in a WeakMap",
+        class M {
+          constructor() {
+            secrets.set(this, 1);
+          }
+        },
+        ".set(this",
+      ],
+    ])("%s", (_, target, words) => {
+      const register = (): unknown => codec({ classes: { Money: target } });
+      expect(register).toThrow(InvalidArgumentError);
+      expect(register).toThrow(words);
+      expect(register).toThrow('types: { "Money": { class, encode, decode } }');
+    });
+
+    it("but not one that only looks like it", () => {
+      const classes = {
+        Static: made(
+          "class M { static #count = 0; static async #load() {} static get #x() { return 1 } static is(o) { return M.#count } }",
+        ),
+        Text: made('class M { colour = "#fff"; other = `#a`; rule = /#c/; /* #d */ // #e\n f() { return 6 / 2 } }'),
+        Registers: made("class M { join(list) { list.set(1, this); this.map.set(this, 1); list.add(this); } }"),
+      };
+      expect(Object.keys(classes).map((name) => codec({ classes: { [name]: classes[name as "Text"] } }))).toHaveLength(
+        3,
+      );
+    });
+
+    it("and what is derived from a built-in class, known or not", () => {
+      expect(() => codec({ classes: [class Task extends Promise<void> {}] })).toThrow(/subclass of Promise/);
+      expect(() => codec({ classes: [WeakMap] })).toThrow(/built-in class.*types/);
+    });
   });
 
   it("refuses a cycle through such a type, and the type's own refusals with the path", () => {
@@ -496,11 +706,31 @@ describe("B58: what cannot be kept is refused with its path", () => {
     ],
     ["an impostor", { d: Object.create(Map.prototype) }, "$.d"],
     ["globalThis.Math", { Math }, "$.Math"],
+    ["a Buffer with fields", { b: Object.assign(Buffer.from("b"), { type: "text/plain" }) }, "$.b"],
+    ["a large view with fields", { b: Object.assign(new Float64Array(100), { unit: "m" }) }, "$.b"],
+    ["a small view with fields", { b: Object.assign(new Uint8Array(3), { unit: "m" }) }, "$.b"],
+    ["a SharedArrayBuffer", [new SharedArrayBuffer(1)], "$[0]"],
+    ["a registered symbol", { s: Symbol.for("s") }, "$.s"],
+    ["a well-known symbol as key", { a: { [Symbol.iterator]: 1 } }, "$.a"],
+    ["a generator", { g: (function* () {})() }, "$.g"],
+    ["a WeakRef", { r: new WeakRef({}) }, "$.r"],
+    ["an iterator", { i: new Map().entries() }, "$.i"],
+    ["a Blob", { b: new Blob([]) }, "$.b"],
+    ["Headers", { h: new Headers() }, "$.h"],
+    ["a Response", { r: new Response() }, "$.r"],
+    ["an AbortSignal", { s: new AbortController().signal }, "$.s"],
+    ["a boxed symbol", { s: Object(Symbol("s")) }, "$.s"],
+    ["a proxy of a Map", { m: new Proxy(new Map(), {}) }, "$.m"],
+    ["a function as key of a Map", { m: new Map([[() => {}, 1]]) }, "$.m.keys(...)"],
   ];
   it.each(cases)("%s", (_, value, path) => {
     const error = refusal(value);
     expect(error.path).toBe(path);
     expect(error.code).toBe("SERIALISATION");
+  });
+
+  it("tells what to record instead of a Response", () => {
+    expect(refusal({ r: new Response() }).message).toContain("await response.json()");
   });
 
   it("names the class to register", () => {

@@ -1,7 +1,9 @@
 /** `stepmark show`: a run as its journal tells it. */
+
 import { jsonView } from "../../runtime/http/json-view.js";
 import { shownRun } from "../../runtime/http/shown.js";
 import { fieldOf } from "../../runtime/journal/careful.js";
+import { takesNoTime } from "../../runtime/journal/entry.js";
 import { type CallInfo, type CallNode, callsOf, treeOf } from "../call-tree.js";
 import { command, UsageError } from "../command.js";
 import { cureFor } from "../cures.js";
@@ -182,7 +184,7 @@ function treeLines(state: RunState, calls: readonly CallInfo[], look: Look, valu
 
 function callCells(state: RunState, call: CallInfo, look: Look): string[] {
   const { word, style } = stateOf(state, call);
-  const took = call.endedAt === undefined || isInstant(call) ? "" : lasted(call.endedAt - call.startedAt);
+  const took = call.endedAt === undefined || takesNoTime(call.kind) ? "" : lasted(call.endedAt - call.startedAt);
   return [look.paint(style, word), took, call.at ?? "", notesOf(state, call).join(", ")];
 }
 
@@ -194,6 +196,7 @@ const outcomes: Readonly<Record<CallInfo["kind"], Partial<Record<CallInfo["state
   publish: { done: "published" },
   child: { begun: "goes on" },
   changed: { done: "decided" },
+  accept: { done: "accepted" },
 };
 
 const stateStyles: Readonly<Record<CallInfo["state"], Style>> = {
@@ -213,10 +216,6 @@ function stateOf({ info, driver }: RunState, { kind, state }: CallInfo): { word:
   return info.status === "running" && driver?.alive
     ? { word: "under way", style }
     : { word: "cut off", style: "magenta" };
-}
-
-function isInstant({ kind }: CallInfo): boolean {
-  return kind === "value" || kind === "publish" || kind === "changed";
 }
 
 function notesOf({ info }: RunState, call: CallInfo): string[] {

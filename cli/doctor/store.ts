@@ -4,7 +4,7 @@ import path from "node:path";
 import { StepmarkError } from "../../runtime/errors.js";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "../../runtime/stores/sqlite-faults.js";
-import { schemaVersion } from "../../runtime/stores/sqlite-schema.js";
+import { oldestVersion, schemaVersion } from "../../runtime/stores/sqlite-schema.js";
 import type { Store, StoredStatus } from "../../runtime/stores/store.js";
 import { driverOf, isLeftBehind } from "../run-state.js";
 import { isAddress, openStore, using } from "../run-store.js";
@@ -87,6 +87,14 @@ function checkTables(file: string): Finding {
       if (version < schemaVersion) {
         const { count } = connection.prepare("SELECT count(*) AS count FROM sqlite_master").get() as { count: number };
         if (version === 0 && count === 0) return ok("store", `${file} is empty`);
+        if (version >= oldestVersion) {
+          const what = `${file} was written by an older version of stepmark (tables ${version}, this one writes ${schemaVersion})`;
+          return warning(
+            "store",
+            what,
+            "The app brings it up to date when it opens it: stop all processes of an older version before.",
+          );
+        }
         const what =
           version === 0
             ? `${file} is another program's database`

@@ -1,6 +1,8 @@
 /** Everything of one call, or of one scope. */
+
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { takesNoTime } from "../../runtime/journal/entry.js";
 import type { EntryDetail, JournalRow, RunBrief, SourceView } from "../wire.js";
 import { AnswerForm } from "./answer.js";
 import { api, Refusal } from "./api.js";
@@ -243,7 +245,7 @@ function Times({ call, rows }: { call: Call; rows: readonly JournalRow[] }): JSX
   const isOver = last.state === "done" || last.state === "failed";
   const attempts = rows.filter(({ state }) => state === "attempt");
   const count = Math.max(...rows.map(({ attempt = 1 }) => attempt));
-  const isMoment = call.kind === "value" || call.kind === "publish" || call.kind === "changed";
+  const isMoment = takesNoTime(call.kind);
   return (
     <dl class="facts">
       <Fact label={isMoment ? "When" : call.kind === "wait" ? "Asked" : "Started"}>{moment(first.start)}</Fact>

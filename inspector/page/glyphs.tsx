@@ -35,6 +35,7 @@ const kinds: Readonly<Record<JournalRow["kind"], JSX.Element>> = {
   value: <path d="M8 4.2 11.8 8 8 11.8 4.2 8Z" fill="currentColor" />,
   publish: <path d="M8 12.5v-8M4.8 7.4 8 4.2l3.2 3.2" {...line} />,
   changed: <path d="M8 3.6 13 12.4H3Z" {...line} />,
+  accept: <path d="m4.5 8.3 2.4 2.4 4.6-5" {...line} />,
 };
 
 export function RunSign({ run }: { run: Pick<RunLine, "status" | "left"> }): JSX.Element {

@@ -261,4 +261,5 @@ const names: Readonly<Record<string, string>> = {
   "child.open": "child.started",
   "child.done": "child.completed",
   "changed.done": "changed.decided",
+  "accept.done": "run.accepted",
 };

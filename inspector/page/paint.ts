@@ -1,4 +1,5 @@
 /** Draws the timeline: only what is in sight, and nothing that would lie upon itself. */
+import { takesNoTime } from "../../runtime/journal/entry.js";
 import { duration } from "./format.js";
 import type { Lane, Placed } from "./lanes.js";
 import { type Bar, barsAt, type CallStatus, type Mark, rowsAt } from "./model.js";
@@ -161,7 +162,7 @@ export function firstIn(calls: readonly Placed[], time: number): number {
 function paintCall(context: CanvasRenderingContext2D, scene: Scene, { call }: Placed, y: number, room: number): void {
   const { colours, now } = scene;
   const middle = y + laneHeight / 2;
-  if (call.kind === "value" || call.kind === "publish" || call.kind === "changed") {
+  if (takesNoTime(call.kind)) {
     const x = xOf(scene, call.rows[0]!.start);
     context.fillStyle = call.kind === "publish" ? colours.accent : colours["ink-3"];
     context.beginPath();

@@ -1,6 +1,8 @@
 /** The run over time: a lane for each scope, drawn on a canvas. */
+
 import type { JSX, TargetedMouseEvent } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { takesNoTime } from "../../runtime/journal/entry.js";
 import { duration } from "./format.js";
 import { Drawing, KindSign } from "./glyphs.js";
 import { isKnown, type Lane, lanesOf, type Placed } from "./lanes.js";
@@ -313,7 +315,7 @@ function linesOf(call: Call, seq: number, now: number): string[] {
   const [first, last] = [rows[0]!, rows.at(-1)!];
   const isOver = last.state === "done" || last.state === "failed";
   const took = (isOver ? last.end : now) - first.start;
-  const moment = call.kind === "value" || call.kind === "publish" || call.kind === "changed";
+  const moment = takesNoTime(call.kind);
   return [labelText(call), `${call.kind} · ${statusWords(call.kind, status)}${moment ? "" : ` · ${duration(took)}`}`];
 }
 

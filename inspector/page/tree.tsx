@@ -1,6 +1,8 @@
 /** The scopes of a run, as its replay keys tell them. */
+
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { takesNoTime } from "../../runtime/journal/entry.js";
 import { duration } from "./format.js";
 import { Chevron, KindSign } from "./glyphs.js";
 import { type Model, rowsAt, type ScopeNode, statusAt } from "./model.js";
@@ -125,7 +127,7 @@ function Row({ index, item, seq, isOpen, isSelected, isMisfit, onSelect, onToggl
   const attempts = Math.max(0, ...rows.map(({ attempt = 1 }) => attempt));
   const refused = rows.filter(({ state }) => state === "refused").length;
   const last = rows.at(-1);
-  const isMoment = call?.kind === "value" || call?.kind === "publish" || call?.kind === "changed";
+  const isMoment = call !== undefined && takesNoTime(call.kind);
   const isOver = last?.state === "done" || last?.state === "failed";
   return (
     <div

@@ -25,6 +25,7 @@ const done: Readonly<Record<JournalRow["kind"], string>> = {
   publish: "published",
   child: "completed",
   changed: "decided",
+  accept: "accepted",
 };
 
 export const kindWords: Readonly<Record<JournalRow["kind"], string>> = {
@@ -35,4 +36,5 @@ export const kindWords: Readonly<Record<JournalRow["kind"], string>> = {
   publish: "Published",
   child: "Child run",
   changed: "Change",
+  accept: "Accepted",
 };

@@ -8,6 +8,7 @@ import {
   KeySchemeError,
   RunNotFoundError,
   RunOwnedError,
+  RunPoisonedError,
   ShutdownError,
   StoreError,
   UnknownWorkflowError,
@@ -69,6 +70,8 @@ export interface DriveOptions {
   caller?: unknown;
   /** It was handed out by a queue: as soon as it waits, it leaves this process, and only the queue brings it back. */
   queued?: boolean;
+  /** With how many processes in a row the run may have ended without getting any further; with as many, it fails. No limit by default. */
+  maxTakeovers?: number;
 }
 
 export class Driver {
@@ -212,7 +215,12 @@ export class Driver {
     }
     // What this app cannot go on with is refused before anything is written, be it a claim.
     const known = this.ownership.isFree(before) ? await this.look(before) : undefined;
-    const run = await this.ownership.claim(id);
+    const takeovers = known && this.ownership.takeoversOf(before, known.entries.length);
+    if (takeovers !== undefined && takeovers.count >= (options.maxTakeovers ?? Number.POSITIVE_INFINITY)) {
+      await this.fail(id, new RunPoisonedError(takeovers.count, { runId: id }));
+      return new Run<O>(id, this.stored(id));
+    }
+    const run = await this.ownership.claim(id, takeovers);
     try {
       // Deleted and made anew meanwhile, it is another run.
       const isKnown = known !== undefined && run.createdAt === before.createdAt;

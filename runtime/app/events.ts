@@ -57,6 +57,8 @@ export interface RunEventFields {
   published: OfEntry & WithValue & { name: string };
   /** `changed(name)` was asked for the first time; `value` is its answer. */
   "changed.decided": OfEntry & WithValue & { name: string };
+  /** A resume accepted what the record and the code differ in; `value` tells what: `{ accept?, divergence? }`, as it was given. */
+  "run.accepted": OfEntry & WithValue;
   "child.started": OfEntry & { child: string };
   "child.completed": OfEntry & WithValue & { child: string };
   "child.failed": OfEntry & WithError & { child: string };
@@ -114,6 +116,7 @@ const types: Record<EntryKind, Partial<Record<EntryState, RunEventType>>> = {
   publish: { done: "published" },
   child: { open: "child.started", done: "child.completed", failed: "child.failed" },
   changed: { done: "changed.decided" },
+  accept: { done: "run.accepted" },
 };
 
 export function entryEvent(runId: string, entry: Entry, codec: Codec): RunEvent {

@@ -61,7 +61,7 @@ export interface EnqueueOptions<Session = unknown> extends StartOptions, OrderOp
 export interface ResumeOptions {
   /**
    * `"edits"`: recorded calls whose arguments or place the code has changed are used, or left, as they are. Holds for this
-   * build of the code, over crashes too, once the run has got any further.
+   * build of the code, over crashes too, as soon as the run has come to where the record ends.
    */
   accept?: "edits";
   /** `"continue"`: go on although unchanged code took another path than the recorded one. Holds as `accept` does. */
@@ -77,7 +77,15 @@ export interface ListOptions {
   limit?: number;
 }
 
-export interface RunOptions {
+export interface RecoverOptions {
+  /**
+   * Processes in a row that may end while they drive a run that gets no further; with as many it fails (`RUN_POISONED`), so that it
+   * does not end the next one too (default 5).
+   */
+  maxTakeovers?: number;
+}
+
+export interface RunOptions extends RecoverOptions {
   /** Between two looks at the store (default 1 s). */
   interval?: Duration;
   /** Ends the loop. */

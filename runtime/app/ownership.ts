@@ -4,11 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, systemClock } from "../clock.js";
 import { RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { isDead, thisProcess } from "../stores/owner.js";
-import type { Lease, Owner, RunRecord, Store } from "../stores/store.js";
+import type { Lease, Owner, RunRecord, RunStanding, Store, Takeovers } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 
 export class Ownership {
@@ -17,6 +18,8 @@ export class Ownership {
   private readonly left = new Map<string, number>();
   /** Until when no other machine can have taken a run: by the time of this one when the lease was asked for. */
   private readonly sure = new Map<string, number>();
+  /** Of those that it took over from processes that had ended. */
+  private readonly takenOver = new Map<string, Takeovers>();
   private renewing: Promise<void> | undefined;
   private heartbeat: NodeJS.Timeout | undefined;
   private over = false;
@@ -35,25 +38,46 @@ export class Ownership {
   ) {}
 
   /** Whether the app may take a run: nobody has it, or its owner is dead. */
-  isFree({ id, owner, leaseUntil = 0 }: RunRecord): boolean {
+  isFree({ id, owner, leaseUntil = 0 }: RunStanding): boolean {
     return owner === undefined || this.isGone(id, owner, leaseUntil, this.clock.now());
   }
 
   /** Whether an owner has running runs that this app may take: not necessarily, where it is this app. */
   isLeft(owner: Owner, leaseUntil: number, runs: number): boolean {
     if (owner.token !== this.owner.token) return isDead(owner, leaseUntil, this.clock.now());
-    const own = [...this.active.values()].filter(({ execution }) => execution.ownedFence !== undefined);
+    // As far as the store tells them apart, owners with takeovers are owners of their own.
+    const own = [...this.active.values()].filter(
+      ({ id, execution }) =>
+        execution.ownedFence !== undefined && isDeepStrictEqual(this.takenOver.get(id), owner.takeovers),
+    );
     return runs > own.length;
   }
 
-  /** @throws RunOwnedError if somebody who lives has the run */
-  async claim(id: string): Promise<RunRecord> {
+  /**
+   * How many processes have ended with a run that this app is about to take up; undefined: the last one that drove it did not.
+   *
+   * @param lastSeq number of the run's last entry
+   */
+  takeoversOf({ status, owner }: RunRecord, lastSeq: number): Takeovers | undefined {
+    if (status !== "running" || owner === undefined || owner.token === this.owner.token) return undefined;
+    const { count = 0, reached = 0 } = owner.takeovers ?? {};
+    return { count: lastSeq > reached ? 1 : count + 1, reached: lastSeq };
+  }
+
+  /**
+   * @param takeovers with how many processes it has ended before, if this is one more takeover
+   * @throws RunOwnedError if somebody who lives has the run
+   */
+  async claim(id: string, takeovers?: Takeovers): Promise<RunRecord> {
     const lease = this.lease();
     const sure = systemClock.now() + this.leaseTime;
     const isGone = (owner: Owner, until: number): boolean => this.isGone(id, owner, until, lease.now);
-    const claim = await this.store.claim(id, this.owner, isGone, lease);
+    const owner = takeovers === undefined ? this.owner : { ...this.owner, takeovers };
+    const claim = await this.store.claim(id, owner, isGone, lease);
     if (claim.claimed) {
       this.sure.set(id, sure);
+      if (takeovers === undefined) this.takenOver.delete(id);
+      else this.takenOver.set(id, takeovers);
       return claim.run;
     }
     throw new RunOwnedError(`The run is driven by ${describeOwner(claim.owner, this.owner)}`, { runId: id });
@@ -109,7 +133,7 @@ export class Ownership {
       void this.noticeTakeovers();
       // Whoever has sent a message may have had no way to tell this process.
       this.readNews().catch(() => {});
-      for (const id of this.sure.keys()) if (!this.active.has(id)) this.sure.delete(id);
+      for (const id of this.sure.keys()) if (!this.active.has(id)) this.forget(id);
     }, this.leaseTime / 3).unref();
   }
 
@@ -132,6 +156,7 @@ export class Ownership {
   /** The app has given the run up and does not drive it any more. */
   forget(id: string): void {
     this.sure.delete(id);
+    this.takenOver.delete(id);
   }
 
   /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */

@@ -23,6 +23,7 @@ import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
 import type { ExportText } from "../transfer/read-export.js";
+import { checkCount } from "../work/count.js";
 import { orderOf } from "../work/order.js";
 import type { Queue } from "../work/queue.js";
 import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
@@ -33,6 +34,7 @@ import type { EventOptions, RunEvent } from "./events.js";
 import type {
   EnqueueOptions,
   ListOptions,
+  RecoverOptions,
   ResumeOptions,
   RunOptions,
   StartOptions,
@@ -217,20 +219,21 @@ export class Stepmark<Session = unknown> {
 
   /**
    * Resumes every run that a dead process left behind, and every waiting run that has an answer or a timer to go on
-   * with. Runs of workflows that this app does not know are left alone.
+   * with. Runs of workflows that this app does not know are left alone; one with which too many processes have ended fails.
    *
    * @throws the first error, if some runs could not be resumed; all others have been, and `resume(id)` returns them
    */
-  async recover(): Promise<Run[]> {
+  async recover({ maxTakeovers = 5 }: RecoverOptions = {}): Promise<Run[]> {
     this.checkAlone("recover");
+    checkCount(maxTakeovers, "maxTakeovers", "Correct it.");
     const recovered: Run[] = [];
     const failures: unknown[] = [];
-    const left = await this.store.list({ status: "running" });
+    const left = await this.store.left((...of) => this.driver.ownership.isLeft(...of));
     const waiting = await this.store.ready(Number.POSITIVE_INFINITY);
-    for (const run of [...left, ...waiting]) {
-      if (this.driver.activeRun(run.id) || !this.driver.isKnown(run.workflow)) continue;
+    for (const { id, workflow } of [...left, ...waiting]) {
+      if (this.driver.activeRun(id) || !this.driver.isKnown(workflow)) continue;
       try {
-        recovered.push(await this.driver.drive(run.id, {}));
+        recovered.push(await this.driver.drive(id, { maxTakeovers }));
       } catch (error) {
         if (!(error instanceof RunOwnedError)) failures.push(error);
       }
@@ -366,8 +369,9 @@ export class Stepmark<Session = unknown> {
    *
    * @returns when `signal` is aborted or the app is shut down
    */
-  async run({ interval = 1_000, signal, onError = warn }: RunOptions = {}): Promise<void> {
+  async run({ interval = 1_000, signal, maxTakeovers = 5, onError = warn }: RunOptions = {}): Promise<void> {
     this.checkAlone("run");
+    checkCount(maxTakeovers, "maxTakeovers", "Correct it.");
     await wakeRuns({
       store: this.store,
       now: () => this.clock.now(),
@@ -377,7 +381,7 @@ export class Stepmark<Session = unknown> {
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);
-        return active ? active.execution.inbox.read() : this.driver.drive(id, {});
+        return active ? active.execution.inbox.read() : this.driver.drive(id, { maxTakeovers });
       },
       attend: () => this.driver.ownership.readNews(),
       interruptions: () => this.driver.interruptions,

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { RunOwnedError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
-import type { Message, Owner, RunRecord, Store } from "../stores/store.js";
+import type { Message, Owner, RunStanding, Store } from "../stores/store.js";
 
 export interface WakeOptions {
   store: Store;
@@ -14,9 +14,9 @@ export interface WakeOptions {
   /** Whether nobody who lives drives a run of such an owner, or it may be so: see `Store.left`. */
   isLeft(owner: Owner, leaseUntil: number, runs: number): boolean;
   /** Whether the app knows the run's workflow, and nobody who lives has the run. */
-  canTake(run: RunRecord): boolean;
+  canTake(run: RunStanding): boolean;
   /** Takes the run up, or lets the process that has it in memory look into its inbox. */
-  wake(run: RunRecord): Promise<unknown>;
+  wake(run: RunStanding): Promise<unknown>;
   /** Lets the runs that the app drives look into their inboxes. */
   attend(): Promise<void>;
   /** How often a failing store has interrupted a run that was taken up. */
@@ -63,6 +63,6 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
 }
 
 /** What has to change before a run that did not get on is looked at again. */
-function stateOf({ fence, status, due }: RunRecord, inbox: readonly Message[]): string {
+function stateOf({ fence, status, due }: RunStanding, inbox: readonly Message[]): string {
   return JSON.stringify([status === "running" && fence, due, inbox.at(-1)?.number]);
 }

@@ -17,6 +17,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   Timer,
   WholeRun,
@@ -70,12 +71,12 @@ class StoreWithBlobs implements Store {
     return changed(await this.#store.list(filter), isElsewhere, (run) => this.#whole(run));
   }
 
-  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
-    return changed(await this.#store.left(isDead), isElsewhere, (run) => this.#whole(run));
+  left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
+    return this.#store.left(isDead);
   }
 
-  async ready(until: number): Promise<RunRecord[]> {
-    return changed(await this.#store.ready(until), isElsewhere, (run) => this.#whole(run));
+  ready(until: number): Promise<RunStanding[]> {
+    return this.#store.ready(until);
   }
 
   kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {

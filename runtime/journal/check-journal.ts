@@ -16,6 +16,7 @@ const states: Readonly<Record<EntryKind, readonly EntryState[]>> = {
   publish: ["done"],
   child: ["open", "done", "failed"],
   changed: ["done"],
+  accept: ["done"],
 };
 
 /**

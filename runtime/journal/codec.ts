@@ -2,7 +2,9 @@
  * Values to text and back. Built on devalue, which knows the language's plain data; what it does not know is written
  * as tagged payloads (`tagged.ts`). Nothing is lost in silence: a value is kept in full or refused with the path.
  *
- * Kept of an object are its own enumerable properties with string keys; an accessor is kept as the value it gives.
+ * A copy is a fresh value, neither frozen nor sealed. Kept of an object are its own enumerable properties with string
+ * keys, an accessor as the value it gives, and of those that are hidden the ones that hold a primitive; of an instance of
+ * a registered class all that it owns.
  */
 import { Buffer } from "node:buffer";
 import { stringify, unflatten } from "devalue";
@@ -10,8 +12,9 @@ import { DecodeError, InvalidArgumentError, SerialisationError } from "../errors
 import { isA, shown, wordsOf } from "./careful.js";
 import { depthOf, leadsToItself } from "./flat.js";
 import { locate, refusalWords } from "./locate.js";
+import { Damage, type Payload, UnknownTag } from "./payload.js";
 import { customPrefix, type Registry, registry, type TypeOptions } from "./registry.js";
-import { Damage, type Payload, tagged, UnknownTag } from "./tagged.js";
+import { tagged } from "./tagged.js";
 
 export type { CustomType, RegisteredClass, TypeOptions } from "./registry.js";
 
@@ -41,7 +44,7 @@ export interface CodecOptions extends TypeOptions {
  *
  * An instance of a registered class comes back with its prototype and own fields, without its constructor having run.
  * `#private` fields are out of reach of any library: register such a class in `types`, with `encode` and `decode`.
- * An error of a class that is not registered comes back as the nearest built-in error, with its name.
+ * An error of a class that is not registered comes back as one of the nearest class that is known, with its name.
  *
  * @throws InvalidArgumentError for a name given twice and for classes that cannot be rebuilt from their fields.
  */
@@ -194,7 +197,7 @@ function unreadable(error: unknown): DecodeError {
 }
 
 function unknownType(error: UnknownTag): DecodeError {
-  const [, group, name] = /^(?:(class|type):)?(.*)$/s.exec(error.tag)!;
+  const [, group, name] = /^(?:hidden:)?(?:(class|type):)?(.*)$/s.exec(error.tag)!;
   const shown = JSON.stringify(name);
   const cures: Record<string, string> = {
     class: `Register the class again under that name: \`codec({ classes: { ${shown}: Class } })\`.`,

@@ -1,7 +1,12 @@
 /** The journal's vocabulary: what a run's append-only record consists of. Plain, JSON-representable data. */
 
 /** What sort of call an entry belongs to. */
-export type EntryKind = "step" | "wait" | "timer" | "value" | "publish" | "child" | "changed";
+export type EntryKind = "step" | "wait" | "timer" | "value" | "publish" | "child" | "changed" | "accept";
+
+/** Whether what an entry tells of takes no time. */
+export function takesNoTime(kind: EntryKind): boolean {
+  return kind === "value" || kind === "publish" || kind === "changed" || kind === "accept";
+}
 
 /**
  * What an entry says of its call.
@@ -89,7 +94,10 @@ export interface Entry {
   modules?: Array<
     [path: string, text: string, sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>]
   >;
-  /** On the first entry after a resume that accepted what the record and the code differ in. */
+  /**
+   * On the first entry after a resume that accepted what the record and the code differ in. One of kind `accept` is of no call:
+   * it is written where the run would otherwise get further, or come to rest, with nothing to tell.
+   */
   accepted?: Accepted;
   /** On the first entry of each process that traces the run: what the next one's trace refers to; see `telemetry/telemetry.ts`. */
   trace?: string;

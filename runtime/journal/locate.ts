@@ -1,8 +1,9 @@
 /** Finds the place in a value that cannot be recorded. A second, slow walk: only taken when the first has failed. */
 import { isA, wordsOf } from "./careful.js";
+import { type Payload, Refusal } from "./payload.js";
 import { builtinOf, isViewName } from "./prototypes.js";
 import type { Registry } from "./registry.js";
-import { type Payload, Refusal, tagged } from "./tagged.js";
+import { tagged } from "./tagged.js";
 
 interface Node {
   value: unknown;

@@ -109,14 +109,20 @@ export function dataProperty(target: object, key: PropertyKey): unknown {
 }
 
 function foreignBuiltin(prototype: object): string | undefined {
+  const name = nativeName(prototype);
+  if (name === undefined || !nameable.has(name)) return undefined;
+  foreign.set(prototype, name);
+  return name;
+}
+
+/** Name of the engine's own class whose prototype this is, of whatever realm; undefined for classes of source text. */
+export function nativeName(prototype: object): string | undefined {
   if (types.isProxy(prototype)) return undefined;
   const maker = dataProperty(prototype, "constructor");
   if (typeof maker !== "function" || types.isProxy(maker)) return undefined;
   if (dataProperty(maker, "prototype") !== prototype) return undefined;
   const name = dataProperty(maker, "name");
-  if (typeof name !== "string" || !nameable.has(name)) return undefined;
+  if (typeof name !== "string") return undefined;
   // A user's class may be named `Map`; only the engine's own have no source text.
-  if (!Function.prototype.toString.call(maker).endsWith("{ [native code] }")) return undefined;
-  foreign.set(prototype, name);
-  return name;
+  return Function.prototype.toString.call(maker).endsWith("{ [native code] }") ? name : undefined;
 }

@@ -1,37 +1,25 @@
 /**
- * How values that devalue does not keep (errors, Buffers, class instances, ...) are written: as a flat array that
- * begins with a tag, `[tag, ...header, key, value, key, value, ...]`. Here is also the gate: whatever neither devalue
- * nor a tag keeps in full is refused, so nothing is lost in silence.
+ * How values that devalue does not keep (errors, Buffers, class instances, ...) are written: as payloads. Here is also the
+ * gate: whatever neither devalue nor a payload keeps is refused, so nothing is lost in silence.
  */
 import { Buffer } from "node:buffer";
-import { types } from "node:util";
+import { isDeepStrictEqual, types } from "node:util";
+import {
+  counted,
+  defineCounted,
+  defineShown,
+  entries,
+  hiddenData,
+  hiddenKeys,
+  hiddenPrefix,
+  refuseSymbols,
+  sharedEntries,
+  withHidden,
+} from "./fields.js";
 import { knownErrors } from "./known-errors.js";
+import { type Kind, type Payload, Refusal, text, UnknownTag } from "./payload.js";
 import { builtinErrorOf, builtinOf, dataProperty, isErrorName, isViewName } from "./prototypes.js";
 import type { Registry } from "./registry.js";
-
-export type Payload = [tag: string, ...rest: unknown[]];
-
-/** Why a value cannot be recorded; becomes a SerialisationError once the path is known. */
-export class Refusal extends Error {}
-
-/** The text of a recorded value contradicts itself. */
-export class Damage extends Error {}
-
-/** A tag that this codec was not given. */
-export class UnknownTag extends Error {
-  constructor(readonly tag: string) {
-    super(`Unknown tag ${tag}`);
-  }
-}
-
-/** How a tag is read back. */
-export interface Kind {
-  /** Where the payload's keys and values begin; undefined: the payload has none. */
-  fields?: number;
-  /** Makes the value; without its fields where `fill` adds them, so that cycles can close. */
-  revive(payload: Payload): unknown;
-  fill?(target: object, payload: Payload): void;
-}
 
 /**
  * The payload to record instead of `value`; undefined if devalue keeps the value itself.
@@ -53,11 +41,8 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype === null) return taggedPlain(value, true);
   const registered = registry.classes.get(prototype);
-  if (registered) {
-    refuseSymbols(value, registered.isError ? isShared : undefined);
-    if (registered.isError) return ["Error", registered.tag, ...errorFields(value)];
-    return [registered.tag, ...entries(value, Object.keys(value))];
-  }
+  if (registered?.custom) return [registered.tag, registered.custom.encode(value)];
+  if (registered && !registered.isError) return taggedInstance(value, registered.tag);
   const builtin = builtinOf(prototype);
   switch (builtin) {
     case "Object":
@@ -65,6 +50,7 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
     case "Array":
       return taggedArray(value as unknown[]);
     case "Buffer":
+      refuseFieldsOfView(value as Buffer, builtin);
       return ["Buffer", (value as Buffer).toString("base64")];
     case "RegExp":
       return taggedRegExp(value as RegExp);
@@ -78,14 +64,74 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
         throw new Refusal("a String with own properties");
       return undefined;
     case undefined:
-      return taggedSubclass(value, prototype);
+      return taggedSubclass(value, prototype, registry);
   }
-  if (isErrorName(builtin) || builtin === "DOMException") return taggedError(value, builtin);
+  if (isErrorName(builtin) || builtin === "DOMException") return taggedError(value, builtin, registry);
+  if (isViewName(builtin)) {
+    refuseFieldsOfView(value as ArrayBufferView, builtin);
+    return undefined;
+  }
   refuseSymbols(value);
-  // The keys of a view are its elements: listing them would cost more than the value.
-  if (!isViewName(builtin) && Object.keys(value).length > 0) throw new Refusal(`a ${builtin} with own properties`);
-  return undefined;
+  if (Object.keys(value).length > 0) throw new Refusal(`a ${builtin} with own properties`);
+  return builtin === "Temporal.Duration" ? taggedDuration(value) : undefined;
 }
+
+/** An instance of a registered class is all that it owns. */
+function taggedInstance(value: object, tag: string): Payload {
+  refuseSymbols(value, "none");
+  if (isMoreThanFields(value)) throw new Refusal(`an instance of ${className(value)} that is more than its fields`);
+  const shown = Object.keys(value);
+  const hidden = hiddenKeys(value, shown);
+  if (hidden.length > 0) return [`${hiddenPrefix}${tag}`, ...counted(value, hidden, shown)];
+  return [tag, ...entries(value, shown)];
+}
+
+/** Whether it is a Map or the like within, whatever its prototype says. */
+function isMoreThanFields(value: object): boolean {
+  return (
+    Array.isArray(value) ||
+    types.isMap(value) ||
+    types.isSet(value) ||
+    types.isDate(value) ||
+    types.isRegExp(value) ||
+    types.isPromise(value) ||
+    types.isWeakMap(value) ||
+    types.isWeakSet(value) ||
+    types.isNativeError(value) ||
+    types.isBoxedPrimitive(value) ||
+    types.isAnyArrayBuffer(value) ||
+    ArrayBuffer.isView(value)
+  );
+}
+
+/** The keys of a view are its elements, and to list many costs more than the value: a large one is compared with a bare one. */
+function refuseFieldsOfView(value: ArrayBufferView, name: string): void {
+  refuseSymbols(value);
+  const { length = 0 } = value as Uint8Array;
+  const isBare =
+    length > fewElements ? isDeepStrictEqual(value, bareView(value, length)) : Object.keys(value).length === length;
+  if (!isBare) throw new Refusal(`a ${name} with own properties`);
+}
+
+const fewElements = 64;
+
+function bareView(value: ArrayBufferView, length: number): object {
+  const { buffer, byteOffset } = value;
+  if (Buffer.isBuffer(value)) return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
+  const maker = dataProperty(Object.getPrototypeOf(value), "constructor") as new (...args: unknown[]) => object;
+  return new maker(buffer, byteOffset, length);
+}
+
+/** As text, 1000 milliseconds would be one second. */
+function taggedDuration(value: object): Payload {
+  return ["Temporal.Duration", ...durationUnits.map((unit) => (value as Record<string, number>)[unit])];
+}
+
+const durationUnits = ["years", "months", "weeks", "days", "hours", "minutes", "seconds"].concat([
+  "milliseconds",
+  "microseconds",
+  "nanoseconds",
+]);
 
 function isDetached(buffer: ArrayBuffer): boolean {
   if (buffer.byteLength > 0) return false;
@@ -99,8 +145,11 @@ function isDetached(buffer: ArrayBuffer): boolean {
 
 function taggedPlain(value: object, isNull: boolean): Payload | undefined {
   refuseSymbols(value);
+  const shown = Object.keys(value);
+  const hidden = hiddenData(value, shown);
+  if (hidden.length > 0) return [`${hiddenPrefix}object`, isNull, ...counted(value, hidden, shown)];
   // devalue refuses such keys; as a payload they come back as the own property that they were.
-  return Object.hasOwn(value, "__proto__") ? ["object", isNull, ...entries(value, Object.keys(value))] : undefined;
+  return Object.hasOwn(value, "__proto__") ? ["object", isNull, ...entries(value, shown)] : undefined;
 }
 
 function taggedArray(value: unknown[]): Payload | undefined {
@@ -123,22 +172,37 @@ function taggedRegExp(value: RegExp): Payload | undefined {
   return value.lastIndex === 0 ? undefined : ["RegExp", value.source, value.flags, value.lastIndex];
 }
 
-function taggedSubclass(value: object, prototype: object): Payload {
+function taggedSubclass(value: object, prototype: object, registry: Registry): Payload {
   const base = builtinErrorOf(prototype);
-  if (base !== undefined) return taggedError(value, base);
+  if (base !== undefined) return taggedError(value, base, registry);
   throw new Refusal(describe(value, prototype));
 }
 
-function taggedError(value: object, base: string): Payload {
-  refuseSymbols(value, isShared);
+function taggedError(value: object, base: string, registry: Registry): Payload {
+  refuseSymbols(value, "shared");
   if (base === "DOMException") {
     const { message, name } = value as DOMException;
     return ["DOMException", message, name, ...errorFields(value)];
   }
   const prototype = Object.getPrototypeOf(value) as object;
-  const exact = knownErrors.nameOf(prototype);
+  const exact = errorClass(prototype, registry);
   if (exact !== undefined) return ["Error", exact, ...errorFields(value)];
-  return ["Error", base, ...errorFields(value, builtinOf(prototype) === undefined ? inherited(value, base) : {})];
+  if (builtinOf(prototype) !== undefined) return ["Error", base, ...errorFields(value)];
+  return ["Error", nearestErrorClass(prototype, registry) ?? base, ...errorFields(value, inherited(value, base))];
+}
+
+/** The class to bring an error of an unknown class back as. */
+function nearestErrorClass(prototype: object, registry: Registry): string | undefined {
+  for (let at: object | null = prototype; at !== null && !types.isProxy(at); at = Object.getPrototypeOf(at)) {
+    const name = errorClass(at, registry);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
+function errorClass(prototype: object, registry: Registry): string | undefined {
+  const registered = registry.classes.get(prototype);
+  return registered?.isError ? registered.tag : knownErrors.nameOf(prototype);
 }
 
 /** What an error of an unknown class would lose with its class: `name` and `message` that it does not own. */
@@ -150,56 +214,26 @@ function inherited(value: object, base: string): Record<string, unknown> {
   return kept;
 }
 
-const hiddenFields = ["name", "message", "stack", "cause", "errors"];
+/** Hidden fields that are more than data: those that the language gives errors. */
+const hiddenFields = ["name", "message", "stack", "cause", "errors", "error", "suppressed"];
 
-/** `[number of hidden fields, key, value, ...]`, hidden (not enumerable) ones first. */
+/** `[number of hidden fields, key, value, ...]`, hidden ones first. */
 function errorFields(value: object, extra: Record<string, unknown> = {}): unknown[] {
-  const hidden = hiddenFields.filter(
-    (key) => Object.hasOwn(value, key) && !Object.prototype.propertyIsEnumerable.call(value, key),
-  );
+  const shown = Object.keys(value);
+  const standard = hiddenFields.filter((key) => Object.hasOwn(value, key) && !shown.includes(key));
+  const hidden = [...standard, ...hiddenData(value, shown).filter((key) => !hiddenFields.includes(key))];
   const count = hidden.length + Object.keys(extra).length;
-  const own = [...entries(value, Object.keys(value)), ...sharedEntries(value)];
+  const own = [...entries(value, shown), ...sharedEntries(value)];
   return [count, ...entries(value, hidden), ...Object.entries(extra).flat(), ...own];
-}
-
-function entries(value: object, keys: readonly string[]): unknown[] {
-  const list: unknown[] = [];
-  for (const key of keys) list.push(key, (value as Record<string, unknown>)[key]);
-  return list;
-}
-
-/** Marks by which libraries know their errors across copies and processes: `error[Symbol.for("vendor.error")]`. */
-function sharedEntries(value: object): unknown[] {
-  return Object.getOwnPropertySymbols(value).flatMap((symbol) =>
-    isShared(symbol) && Object.prototype.propertyIsEnumerable.call(value, symbol)
-      ? [[Symbol.keyFor(symbol)], (value as Record<symbol, unknown>)[symbol]]
-      : [],
-  );
-}
-
-/** Whether a symbol is the same in every process. */
-function isShared(symbol: symbol): boolean {
-  return Symbol.keyFor(symbol) !== undefined;
-}
-
-/** @param isKept which symbols the value's payload has room for */
-function refuseSymbols(value: object, isKept?: (symbol: symbol) => boolean): void {
-  const symbols = Object.getOwnPropertySymbols(value);
-  if (symbols.length === 0) return;
-  for (const symbol of symbols) {
-    if (isKept?.(symbol)) continue;
-    // The two well-known ones are what makes a module, an arguments object or an impostor more than its plain keys.
-    const telling = symbol === Symbol.toStringTag || symbol === Symbol.iterator;
-    if (telling || Object.prototype.propertyIsEnumerable.call(value, symbol)) {
-      throw new Refusal(`an object with the symbol key ${String(symbol)}`);
-    }
-  }
 }
 
 function describe(value: object, prototype: object): string {
   if (types.isPromise(value)) return "a promise (await it first)";
   if (types.isGeneratorObject(value)) return "a generator (record an array of what it yields)";
   const name = className(value);
+  const instead = instances[name];
+  if (instead !== undefined && isGlobal(name, prototype))
+    return `a ${name} (record what you need of it, as ${instead})`;
   for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at)) {
     const base = builtinOf(at);
     if (base !== undefined && base !== "Object") return `an instance of ${name || "a class"}, a subclass of ${base},`;
@@ -207,23 +241,42 @@ function describe(value: object, prototype: object): string {
   return name ? `an instance of the class ${name}` : "an object with a prototype of its own";
 }
 
+/** What to record instead of what holds a connection, a stream or the like. */
+const instances: Readonly<Record<string, string>> = {
+  Response: "`await response.json()`",
+  Request: "its `url`",
+  Headers: "`Object.fromEntries(headers)`",
+  FormData: "`[...form]`",
+  Blob: "`await blob.arrayBuffer()`",
+  File: "its `name` and `await file.arrayBuffer()`",
+  ReadableStream: "`await new Response(stream).arrayBuffer()`",
+};
+
+function isGlobal(name: string, prototype: object): boolean {
+  const maker = (globalThis as unknown as Record<string, { prototype: unknown } | undefined>)[name];
+  return maker?.prototype === prototype;
+}
+
 function className(value: object): string {
   const maker: unknown = value.constructor;
   return typeof maker === "function" && typeof maker.name === "string" ? maker.name : "";
 }
 
+const plainKind = {
+  fields: 2,
+  revive: (payload: Payload): object => (payload[1] ? Object.create(null) : {}),
+  fill: (target: object, payload: Payload): void => defineShown(target, payload, 2),
+} satisfies Kind;
+
 /** The kinds that need no registration, by tag. */
 export const builtinKinds: Readonly<Record<string, Kind>> = {
-  object: {
-    fields: 2,
-    revive: (payload) => (payload[1] ? Object.create(null) : {}),
-    fill: (target, payload) => define(target, payload, 2, payload.length, true),
-  },
+  object: plainKind,
+  [`${hiddenPrefix}object`]: withHidden(plainKind),
   array: {
     fields: 2,
     revive: () => [],
     fill(target, payload) {
-      define(target, payload, 2, payload.length, true);
+      defineShown(target, payload, 2);
       (target as unknown[]).length = payload[1] as number;
     },
   },
@@ -240,7 +293,14 @@ export const builtinKinds: Readonly<Record<string, Kind>> = {
   DOMException: {
     fields: 4,
     revive: (payload) => new DOMException(text(payload[1]), text(payload[2])),
-    fill: (target, payload) => defineError(target, payload, 3),
+    fill: (target, payload) => defineErrorFields(target, payload, 3),
+  },
+  "Temporal.Duration": {
+    revive(payload) {
+      const { Temporal } = globalThis as unknown as { Temporal?: { Duration: new (...units: unknown[]) => object } };
+      if (Temporal === undefined) throw new Error("this version of Node has no Temporal");
+      return new Temporal.Duration(...payload.slice(1));
+    },
   },
 };
 
@@ -255,52 +315,25 @@ export function errorKind(constructorOf: (base: string) => ErrorClass | undefine
       // A real error (with the engine's mark), and yet the class's own constructor does not run.
       return Reflect.construct(Error, [], target as unknown as new () => Error) as Error;
     },
-    fill: (target, payload) => defineError(target, payload, 2),
+    fill: (target, payload) => defineErrorFields(target, payload, 2),
   };
 }
 
 export type ErrorClass = { readonly prototype: object };
 
 /** Instances of a registered class: its prototype and own fields; the constructor does not run. */
-export function classKind(prototype: object): Kind {
+export function classKind(prototype: object): Kind & { fields: number } {
   return {
     fields: 1,
     revive: () => Object.create(prototype) as object,
-    fill: (target, payload) => define(target, payload, 1, payload.length, true),
+    fill: (target, payload) => defineShown(target, payload, 1),
   };
 }
 
-function defineError(target: object, payload: Payload, countAt: number): void {
-  const count = payload[countAt];
-  if (typeof count !== "number" || count < 0) throw new Damage("no number of fields");
-  const from = countAt + 1;
+function defineErrorFields(target: object, payload: Payload, countAt: number): void {
   // What the constructor put there is this process's, not the record's.
   Reflect.deleteProperty(target, "stack");
-  define(target, payload, from, from + 2 * count, false);
-  define(target, payload, from + 2 * count, payload.length, true);
-}
-
-function define(target: object, payload: Payload, from: number, to: number, enumerable: boolean): void {
-  if (to > payload.length || (to - from) % 2 !== 0) throw new Damage("a field without a value");
-  for (let i = from; i < to; i += 2) {
-    // Defined, not assigned: assignment would run setters, and `__proto__` is one.
-    Object.defineProperty(target, fieldKey(payload[i]), {
-      value: payload[i + 1],
-      enumerable,
-      writable: true,
-      configurable: true,
-    });
-  }
-}
-
-/** A key as it stands in a payload: a text, or the name of a shared symbol in a list. */
-function fieldKey(key: unknown): string | symbol {
-  return Array.isArray(key) ? Symbol.for(text(key[0])) : text(key);
-}
-
-function text(value: unknown): string {
-  if (typeof value !== "string") throw new Damage("not a text");
-  return value;
+  defineCounted(target, payload, countAt);
 }
 
 /** Own data property `prototype` of a class, checked. */

@@ -27,7 +27,7 @@ import { Inbox, type Taken } from "./live/inbox.js";
 import { LiveCalls } from "./live/live-calls.js";
 import type { Outcome } from "./live/outcome.js";
 import { WaitingRoom } from "./live/waiting-room.js";
-import { newEntry } from "./new-entry.js";
+import { acceptEntry, newEntry } from "./new-entry.js";
 import type { Children, ExecutionOptions } from "./options.js";
 import { Patience } from "./patience.js";
 import { whenNothingIsLeft } from "./process-end.js";
@@ -331,7 +331,10 @@ export class Execution implements RunScope {
       this.replay.spend(recorded);
       return this.callTurn();
     }
-    if (this.mayStart() && this.owns()) this.start(this.calls.takeWanted());
+    if (this.mayStart() && this.owns()) {
+      this.sayWhatIsAccepted();
+      this.start(this.calls.takeWanted());
+    }
     if (this.replay.peek() === undefined || this.lifetime.phase !== "running") {
       const live = this.calls.ready.shift();
       if (live !== undefined) {
@@ -435,8 +438,27 @@ export class Execution implements RunScope {
   }
 
   private pause(): void {
-    if (!this.journal.owned) return;
+    if (!this.journal.owned || this.sayWhatIsAccepted()) return;
     this.journal.giveUp(this.waits.nextDue).then(() => this.options.onChange(), this.lifetime.breakOff);
+  }
+
+  /**
+   * Writes what the resume has accepted, where no other entry has said it: whoever takes the run up next needs it.
+   *
+   * @returns whether there was anything to say
+   */
+  private sayWhatIsAccepted(): boolean {
+    const { unsaid } = this.checks;
+    if (unsaid === undefined || this.options.instead !== undefined) return false;
+    const isDurable = (entry: Entry): void => {
+      this.options.onEntry(entry);
+      this.wake();
+    };
+    this.journal.append(acceptEntry(this.rootKey, unsaid, this.codec, this.clock), undefined, isDurable, (error) =>
+      this.lifetime.breakOff(error),
+    );
+    this.turns.layOn();
+    return true;
   }
 
   private stallLater(): void {

@@ -1,5 +1,6 @@
-/** What is written of a call. */
+/** What is written of a call, and of what a resume has accepted. */
 import type { Clock } from "../clock.js";
+import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { Call } from "./call.js";
 import { callerOf } from "./record/closure-order.js";
@@ -33,4 +34,21 @@ export function newEntry(
     value,
   };
   return Object.assign(entry, details);
+}
+
+/** An entry that says what a resume has accepted, and is of no call; it has no number yet. */
+export function acceptEntry(
+  rootKey: string,
+  { acceptEdits, continueDivergence }: { acceptEdits: boolean; continueDivergence: boolean },
+  codec: Codec,
+  clock: Clock,
+): Entry {
+  const value: Record<string, string> = {};
+  if (acceptEdits) value.accept = "edits";
+  if (continueDivergence) value.divergence = "continue";
+  const now = clock.now();
+  return {
+    ...{ seq: 0, key: `${rootKey}#accept`, kind: "accept", attempt: 1, startedAt: now, endedAt: now },
+    ...{ state: "done", value: codec.encode(value) },
+  };
 }

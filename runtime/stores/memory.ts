@@ -13,6 +13,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   StoredStatus,
   Timer,
@@ -127,25 +128,25 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return found.slice(skip, limit && skip + limit).map((run) => structuredClone(run));
     },
 
-    async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+    async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
       const running = [...runs.values()].map(({ run }) => run).filter(({ status }) => status === "running");
       const dead = new Map<string | undefined, boolean>([[undefined, true]]);
       for (const { owner } of running) {
-        if (owner === undefined || dead.has(owner.token)) continue;
-        const own = running.filter((run) => run.owner?.token === owner.token);
+        if (owner === undefined || dead.has(nameOf(owner))) continue;
+        const own = running.filter((run) => nameOf(run.owner) === nameOf(owner));
         const until = Math.min(...own.map(({ leaseUntil }) => leaseUntil!));
-        dead.set(owner.token, isDead(structuredClone(owner), until, own.length));
+        dead.set(nameOf(owner), isDead(structuredClone(owner), until, own.length));
       }
       return running
-        .filter(({ owner }) => dead.get(owner?.token))
+        .filter(({ owner }) => dead.get(nameOf(owner)))
         .sort((a, b) => a.createdAt - b.createdAt)
-        .map((run) => structuredClone(run));
+        .map(standingOf);
     },
 
-    async ready(until: number): Promise<RunRecord[]> {
+    async ready(until: number): Promise<RunStanding[]> {
       return [...runs.values()]
         .filter(({ run, inbox }) => run.status === "waiting" && (isDue(run, until) || inbox.some(({ used }) => !used)))
-        .map(({ run }) => structuredClone(run));
+        .map(({ run }) => standingOf(run));
     },
 
     async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
@@ -334,4 +335,13 @@ function answered(kept: Kept, numbers: readonly number[], from: number): number[
     const target = kept.inbox.find((message) => message.number === number)?.target;
     return waits.some(({ key, name }) => key === target || name === target);
   });
+}
+
+function standingOf({ id, workflow, status, fence, owner, leaseUntil, due }: RunRecord): RunStanding {
+  return structuredClone({ id, workflow, status, fence, owner, leaseUntil, due });
+}
+
+/** An owner by all that is told of it. */
+function nameOf(owner: Owner | undefined): string | undefined {
+  return owner && JSON.stringify(owner);
 }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError, NewerVersionError, StoreError } from "../errors.js";
 import { ask, type PostgresPool, type PostgresSession, quotedName, quotedText } from "./postgres-driver.js";
-import { restoredColumns } from "./rows.js";
+import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
@@ -273,17 +273,26 @@ export function migrationsFrom(version: number, schema: Schema): string {
 /**
  * Makes a schema ready: nothing is written if it is. Many processes may do so at once.
  *
- * @throws NewerVersionError; StoreError for another program's schema; whatever `pg` throws
+ * @param migrate whether tables of an older version are brought up to date
+ * @throws NewerVersionError; StoreError for another program's schema, and for one that is not to be changed; whatever `pg` throws
  */
-export async function prepareSchema(pool: PostgresPool, schema: Schema): Promise<void> {
-  if ((await versionOf(pool, schema)) === schemaVersion) return;
+export async function prepareSchema(pool: PostgresPool, schema: Schema, migrate = true): Promise<void> {
+  const version = await versionOf(pool, schema);
+  if (version === schemaVersion) return;
+  if (version !== 0 && !migrate) {
+    throw new StoreError(
+      `The schema ${JSON.stringify(schema.name)} was written by an older version of stepmark (its tables have version ${version}, this one knows ${schemaVersion}), and only an app brings it up to date`,
+      {},
+      "Use the command of the version that the app has, or start the app with this version.",
+    );
+  }
   await transaction(pool, async (session) => {
     // Held until the transaction's end, so it is safe where each transaction has another connection.
     await ask(session, "SELECT pg_advisory_xact_lock($1::bigint)", [lockOf(schema)]);
     const found = await versionOf(session, schema);
     if (found === schemaVersion) return;
     if (found === 0) await makeRoom(session, schema);
-    for (const migrate of migrations.slice(found)) await ask(session, migrate(schema));
+    for (const step of migrations.slice(found)) await ask(session, step(schema));
     await ask(session, `UPDATE ${schema.quoted}.stepmark_version SET version = ${schemaVersion}`);
   });
 }
@@ -381,6 +390,7 @@ export type Synchronous = "FULL" | "NORMAL";
 /** Each statement's text. Those of one connection pool have no names: another connection may take the next. */
 export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
   const run = `*, ${timeOf("statement")} AS now`;
+  const standing = `${standingColumns}, lease_by_database, ${timeOf("statement")} AS now`;
   // Said in the statement: another one may come by another connection.
   const mode = synchronous === "NORMAL" ? "set_config('stepmark.synchronous', 'NORMAL', true), " : "";
   // By the server's clock, the lease's end is so much later than now; by another clock it is given.
@@ -421,10 +431,10 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       SELECT owner, lease_by_database, min(lease_until) AS lease_until, count(*) AS runs, ${timeOf("statement")} AS now
       FROM ${s}.runs WHERE status = 'running' GROUP BY owner, lease_by_database`,
     runningOf: `
-      SELECT ${run} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
+      SELECT ${standing} FROM ${s}.runs WHERE status = 'running' AND (owner = ANY ($1::text[]) OR ($2::boolean AND owner IS NULL))
       ORDER BY created_at, number`,
     ready: `
-      SELECT ${run} FROM ${s}.runs WHERE status = 'waiting' AND number IN
+      SELECT ${standing} FROM ${s}.runs WHERE status = 'waiting' AND number IN
         (SELECT number FROM ${s}.runs WHERE status = 'waiting' AND due <= $1::double precision UNION SELECT run FROM ${s}.inbox WHERE used = 0)
       ORDER BY number`,
     entries: `

@@ -37,6 +37,7 @@ import {
   sealedAnswer,
   sealedEntry,
   sealedInput,
+  standingOf,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import type {
@@ -49,6 +50,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   Timer,
   WholeRun,
@@ -65,6 +67,8 @@ export interface PostgresOptions extends ConnectionOptions {
    * never a part of an append; what a run begins with and answers are kept as with `FULL`.
    */
   synchronous?: Synchronous;
+  /** `true` (the default): tables of an older version are brought up to date when the store is first used; `false`: they are refused. */
+  migrate?: boolean;
 }
 
 /**
@@ -171,7 +175,7 @@ class Postgres implements Store {
     return rows.map(recordOf);
   }
 
-  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
     const owners = await this.#ask(undefined, this.#statements.owners, []);
     const dead = owners
       .filter(
@@ -181,11 +185,13 @@ class Postgres implements Store {
       .map(({ owner }) => owner);
     const areOwnerless = owners.some(({ owner }) => owner === null);
     if (dead.length === 0 && !areOwnerless) return [];
-    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map(recordOf);
+    return (await this.#ask(undefined, this.#statements.runningOf, [dead, areOwnerless])).map((row) =>
+      standingOf(ofThisMachine(row)),
+    );
   }
 
-  async ready(until: number): Promise<RunRecord[]> {
-    return (await this.#ask(undefined, this.#statements.ready, [until])).map(recordOf);
+  async ready(until: number): Promise<RunStanding[]> {
+    return (await this.#ask(undefined, this.#statements.ready, [until])).map((row) => standingOf(ofThisMachine(row)));
   }
 
   async kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]> {
@@ -354,7 +360,7 @@ class Postgres implements Store {
   async #open(): Promise<Connections> {
     // A pool that has been made is kept though the schema could not be made ready.
     this.#opened ??= await this.#connect();
-    await prepareSchema(this.#opened.pool, this.#schema);
+    await prepareSchema(this.#opened.pool, this.#schema, this.#options.migrate);
     this.#listen();
     return this.#opened;
   }

@@ -5,7 +5,17 @@
 import { DamagedJournalError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { seal, unseal } from "./seal.js";
-import type { KeptRun, Message, NewRun, Owner, ParentCall, RunRecord, StoredStatus, WholeRun } from "./store.js";
+import type {
+  KeptRun,
+  Message,
+  NewRun,
+  Owner,
+  ParentCall,
+  RunRecord,
+  RunStanding,
+  StoredStatus,
+  WholeRun,
+} from "./store.js";
 
 /** A column's value. */
 export type Cell = string | number | null;
@@ -96,6 +106,19 @@ export function runOf(row: Row): RunRecord {
     leaseUntil: optional("lease_until", Number),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
+  };
+}
+
+/** The columns of a run's standing. */
+export const standingColumns = "id, workflow, status, fence, owner, lease_until, due";
+
+export function standingOf(row: Row): RunStanding {
+  const { id, workflow, status, owner, due, lease_until: leaseUntil } = row;
+  return {
+    ...{ id: id as string, workflow: workflow as string, status: status as StoredStatus, fence: Number(row.fence) },
+    owner: owner === null ? undefined : ownerOf(owner!),
+    leaseUntil: leaseUntil === null ? undefined : Number(leaseUntil),
+    due: due === null ? undefined : Number(due),
   };
 }
 

@@ -1,11 +1,12 @@
 /** The SQLite file that a store has open, and whether it is still the one that others find at its path. */
 import { mkdirSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
-import { StepmarkError } from "../errors.js";
+import process from "node:process";
+import { StepmarkError, StoreError } from "../errors.js";
 import { LogSpace } from "./log-space.js";
 import { OpenedFile } from "./opened-file.js";
 import { type Connection, type DriverName, openDatabase, type Statement } from "./sqlite-driver.js";
-import { prepareDatabase, prepareStatements, transaction } from "./sqlite-schema.js";
+import { prepareDatabase, preparedLater, prepareStatements, schemaVersion, transaction } from "./sqlite-schema.js";
 
 export interface SqliteOptions {
   /**
@@ -13,6 +14,11 @@ export interface SqliteOptions {
    * and a loss of power may take the last appends, never a part of one.
    */
   synchronous?: "FULL" | "NORMAL";
+  /**
+   * `true` (the default): a file of an older version is brought up to date when it is first opened, with a warning of the process,
+   * and older versions refuse it from then on. `false`: such a file is left as it is and can only be read.
+   */
+  migrate?: boolean;
   /** @internal */
   driver?: DriverName | ((path: string) => Connection);
 }
@@ -29,26 +35,47 @@ export interface Open {
   files: { database: OpenedFile; log: OpenedFile } | undefined;
   /** Where commits wait for the disk. */
   space: LogSpace | undefined;
+  /** Of the tables, if they are an older version's and were to be left so. */
+  olderVersion?: number;
 }
 
 export function open(path: string, options: SqliteOptions): Open {
   // Not in the parameters: those are in the declarations, where `driver` is not.
-  const { driver, synchronous = "FULL" } = options;
+  const { driver, synchronous = "FULL", migrate = true } = options;
   if (path !== inMemory) mkdirSync(dirname(path), { recursive: true });
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
   try {
-    prepareDatabase(connection, path, { synchronous, busyTimeout });
-    const statements = prepareStatements(connection);
+    const tables = prepareDatabase(connection, path, { synchronous, busyTimeout, migrate });
+    if (tables.are === "migrated") tellOfMigration(path, tables.version);
+    const isOlder = tables.are === "left";
+    const statements = prepareStatements(isOlder ? preparedLater(connection) : connection);
     // Reading opens the log, which a new file does not have before.
     statements.read.get("");
     const files = path === inMemory ? undefined : openFiles(path);
     const alone = (work: () => void): void => transaction(connection, work);
     const space = files && synchronous === "FULL" ? new LogSpace(files.log.path, alone) : undefined;
-    return { connection, statements, lists: new Map(), files, space };
+    return { connection, statements, lists: new Map(), files, space, ...(isOlder && { olderVersion: tables.version }) };
   } catch (error) {
     connection.close();
     throw error;
   }
+}
+
+function tellOfMigration(path: string, version: number): void {
+  process.emitWarning(
+    `The tables of ${path} were brought up to date, from version ${version} to ${schemaVersion}: processes with an older stepmark refuse the file from now on`,
+    { type: "StepmarkWarning", code: "STEPMARK_MIGRATED" },
+  );
+}
+
+/** @throws StoreError if the tables are to be left as they are */
+export function checkWritable(path: string, { olderVersion }: Open): void {
+  if (olderVersion === undefined) return;
+  throw new StoreError(
+    `The database ${path} was written by an older version of stepmark (its tables have version ${olderVersion}, this one writes ${schemaVersion}), and only an app brings it up to date`,
+    {},
+    "Use the command of the version that the app has, or stop all processes of the file and start the app with this version.",
+  );
 }
 
 function openFiles(path: string): Open["files"] {

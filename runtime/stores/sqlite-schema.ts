@@ -1,6 +1,6 @@
 /** The SQLite store's tables: how a database file is made ready, and the statements that read and write it. */
 import { NewerVersionError, StoreError } from "../errors.js";
-import { restoredColumns } from "./rows.js";
+import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
@@ -8,7 +8,7 @@ import type { Connection, Statement } from "./sqlite-driver.js";
 export const schemaVersion = 3;
 
 /** Files from this version on are brought up to date. */
-const oldestVersion = 2;
+export const oldestVersion = 2;
 
 const indexes = `
   CREATE INDEX runs_by_due ON runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
@@ -75,14 +75,20 @@ export interface Settings {
   synchronous: "FULL" | "NORMAL";
   /** Milliseconds to wait for another process's transaction. */
   busyTimeout: number;
+  /** Whether a file of an older version is brought up to date; if not, it can be read. */
+  migrate: boolean;
 }
+
+/** What has been done to a file's tables, if anything; `left`: they are those of an older version still. */
+export type Tables = { version: number; are: "current" | "migrated" | "left" };
 
 /**
  * Makes a connection ready: its settings, and the tables if the file is new.
  *
+ * @returns the version of the tables as they were found
  * @throws NewerVersionError; StoreError for the file of an older version and for another program's database
  */
-export function prepareDatabase(connection: Connection, path: string, settings: Settings): void {
+export function prepareDatabase(connection: Connection, path: string, settings: Settings): Tables {
   connection.exec(`PRAGMA busy_timeout = ${settings.busyTimeout}`);
   const version = versionOf(connection);
   if (version > schemaVersion) {
@@ -99,10 +105,30 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
     );
   }
   connection.exec("PRAGMA foreign_keys = ON");
+  const isOlder = version !== 0 && version < schemaVersion;
   if (version === 0) transaction(connection, () => createTables(connection, path));
-  else if (version < schemaVersion) transaction(connection, () => migrate(connection));
+  else if (isOlder && settings.migrate) transaction(connection, () => migrate(connection));
   enterWal(connection, settings.busyTimeout);
   connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
+  return { version, are: isOlder ? (settings.migrate ? "migrated" : "left") : "current" };
+}
+
+/** Prepares statements when they are used: of an older version's tables only those that it has a need for are there. */
+export function preparedLater(connection: Connection): Pick<Connection, "prepare"> {
+  return {
+    prepare(sql) {
+      let prepared: Statement | undefined;
+      const statement = (): Statement => {
+        prepared ??= connection.prepare(sql);
+        return prepared;
+      };
+      return {
+        run: (...values) => statement().run(...values),
+        get: (...values) => statement().get(...values),
+        all: (...values) => statement().all(...values),
+      };
+    },
+  };
 }
 
 /**
@@ -165,7 +191,7 @@ const current = "id = ? AND fence = ? AND owner IS NOT NULL";
 const atRest = "status = 'waiting' AND owner IS NULL AND keeper = ?";
 
 /** Each statement, prepared once. */
-export function prepareStatements(connection: Connection) {
+export function prepareStatements(connection: Pick<Connection, "prepare">) {
   return {
     create: connection.prepare(
       `INSERT INTO runs (id, workflow, status, scheme, fence, created_at, updated_at, input_print, input, parent)
@@ -218,10 +244,10 @@ export function prepareStatements(connection: Connection) {
        WHERE status = 'running' GROUP BY owner`,
     ),
     runningOf: connection.prepare(
-      "SELECT * FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number",
+      `SELECT ${standingColumns} FROM runs INDEXED BY runs_by_owner WHERE status = 'running' AND owner IS ? ORDER BY created_at, number`,
     ),
     ready: connection.prepare(
-      `SELECT * FROM runs WHERE +status = 'waiting' AND number IN
+      `SELECT ${standingColumns} FROM runs WHERE +status = 'waiting' AND number IN
          (SELECT number FROM runs INDEXED BY runs_by_due WHERE status = 'waiting' AND due <= ?
           UNION SELECT run FROM inbox WHERE used = 0)
        ORDER BY number`,

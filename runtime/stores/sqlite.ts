@@ -15,10 +15,20 @@ import {
   sealedAnswer,
   sealedEntry,
   sealedInput,
+  standingOf,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
 import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
-import { checkFiles, inMemory, isOurs, Misplaced, type Open, open, type SqliteOptions } from "./sqlite-database.js";
+import {
+  checkFiles,
+  checkWritable,
+  inMemory,
+  isOurs,
+  Misplaced,
+  type Open,
+  open,
+  type SqliteOptions,
+} from "./sqlite-database.js";
 import type { Statement, Value } from "./sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { transaction } from "./sqlite-schema.js";
@@ -32,6 +42,7 @@ import type {
   Owner,
   RunChange,
   RunRecord,
+  RunStanding,
   Store,
   Timer,
   WholeRun,
@@ -112,20 +123,20 @@ class Sqlite implements Store {
     });
   }
 
-  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]> {
+  async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {
     return this.#use(undefined, ({ statements }) =>
       (statements.owners.all() as Row[])
         .filter(
           ({ owner, lease_until, runs }) =>
             owner === null || isDead(ownerOf(owner!), Number(lease_until), Number(runs)),
         )
-        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => runOf(row as Row))),
+        .flatMap(({ owner }) => statements.runningOf.all(owner!).map((row) => standingOf(row as Row))),
     );
   }
 
-  async ready(until: number): Promise<RunRecord[]> {
+  async ready(until: number): Promise<RunStanding[]> {
     return this.#use(undefined, ({ statements }) =>
-      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => runOf(row as Row)),
+      statements.ready.all(Math.min(until, Number.MAX_SAFE_INTEGER)).map((row) => standingOf(row as Row)),
     );
   }
 
@@ -273,6 +284,7 @@ class Sqlite implements Store {
   #commit(batch: readonly Pending[]): Array<StepmarkError | undefined> {
     try {
       const open = this.#ready();
+      checkWritable(this.#path, open);
       const apply = (): Array<StepmarkError | undefined> => batch.map((each) => append(open.statements, each));
       // A single statement is a transaction of its own.
       const outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
@@ -291,7 +303,10 @@ class Sqlite implements Store {
   /** Runs `work` in a transaction of its own, after the appends that were made before. */
   #write<T>(id: string | undefined, work: (open: Open) => T): T {
     this.#flush();
-    return this.#use(id, (open) => transaction(open.connection, () => work(open)));
+    return this.#use(id, (open) => {
+      checkWritable(this.#path, open);
+      return transaction(open.connection, () => work(open));
+    });
   }
 
   #use<T>(id: string | undefined, work: (open: Open) => T): T {

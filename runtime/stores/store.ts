@@ -15,6 +15,15 @@ export interface Owner {
   pid: number;
   /** When the process started, in the platform's own unit; together with `pid` it tells a reused pid apart. */
   processStart: string;
+  /** Of an owner that took the run over from a process that had ended. */
+  takeovers?: Takeovers;
+}
+
+/** Processes in a row that have ended while they drove a run, without its getting any further. */
+export interface Takeovers {
+  count: number;
+  /** Number of the run's last entry when the last of them had ended. */
+  reached: number;
 }
 
 export interface RunRecord {
@@ -49,6 +58,9 @@ export interface RunRecord {
   createdAt: number;
   updatedAt: number;
 }
+
+/** What is to be known of a run before it is taken up: of many at once, so without their values. */
+export type RunStanding = Pick<RunRecord, "id" | "workflow" | "status" | "fence" | "owner" | "leaseUntil" | "due">;
 
 /** A call of `child`. */
 export interface ParentCall {
@@ -141,9 +153,9 @@ export interface Store {
    * Runs that are running and that nobody owns, or somebody who is dead as `isDead` says, which is asked once for each owner: with
    * the end of the lease of its that ends first, and the number of its running runs. Oldest first.
    */
-  left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunRecord[]>;
+  left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]>;
   /** Waiting runs that can go on: with a message that is not used yet, or due by `until`. Oldest first. */
-  ready(until: number): Promise<RunRecord[]>;
+  ready(until: number): Promise<RunStanding[]>;
   /** Of these runs, those that wait, that nobody owns, and that `keeper` wakes. */
   kept(keeper: string, ids: readonly string[]): Promise<KeptRun[]>;
   /** Of all that `keeper` wakes, those with a timer, the earliest first: at most `limit`, the first ones that come after `after`. */

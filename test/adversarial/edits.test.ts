@@ -58,15 +58,37 @@ describe("an edit that the run has met", () => {
     }
   });
 
-  it("that was accepted once holds over crashes, as soon as the run has got any further", async () => {
+  it("that was accepted once holds over crashes, of the first body too", async () => {
     const store = await recorded(v1, 2);
     await expect(resumed(store.fork(), flow(without))).rejects.toMatchObject({ code: "RETIRED_SITE" });
     expect(await resumed(store, flow(without), { accept: "edits" })).toEqual(["charge", "ship"]);
     expect(ran).toEqual(["ship"]);
-    const { length } = await store.entries(id);
-    for (let kept = 3; kept <= length; kept++)
-      expect(await resumed(store.fork(id, kept), flow(without))).toEqual(["charge", "ship"]);
+    expect((await store.entries(id)).map(({ kind }) => kind)).toEqual(["step", "step", "accept", "step"]);
+    expect(await resumed(store.fork(id, 4), flow(without))).toEqual(["charge", "ship"]);
     expect(ran).toEqual(["ship"]);
+    expect(await resumed(store.fork(id, 3), flow(without))).toEqual(["charge", "ship"]);
+    expect(ran).toEqual(["ship", "ship"]);
+  });
+
+  it("that was accepted holds for a run that waits, whoever goes on with it when the answer comes", async () => {
+    const asks = `${bodiesOf("charge", "mail", "ship")}
+      export const w = workflow("w", async () => {
+        const done = [await step(charge), await step(mail)];
+        return [...done, await waitFor("ok"), await step(ship)];
+      });`;
+    const w = flow(asks);
+    const store = memoryStore();
+    const first = new Stepmark({ store, workflows: [w] });
+    await (await first.start(w, undefined, { id })).settled();
+    await first.shutdown();
+    const edited = flow(asks.replace(", await step(mail)", ""));
+    const second = new Stepmark({ store, workflows: [edited], grace: 20 });
+    await (await second.resume(id, { accept: "edits" })).settled();
+    expect((await store.entries(id)).at(-1)).toMatchObject({ kind: "accept", accepted: { edits: expect.anything() } });
+    await second.shutdown();
+    const third = new Stepmark({ store, workflows: [edited], grace: 20 });
+    await third.answer(id, "ok", true);
+    expect(await (await third.resume(id)).result()).toEqual(["charge", true, "ship"]);
   });
 
   it("that was accepted once is accepted of that build alone, and never called a divergence", async () => {
@@ -77,7 +99,7 @@ describe("an edit that the run has met", () => {
     const store = await recorded(more, 3);
     const edited = more.replace("await step(mail), ", "");
     expect(await resumed(store, flow(edited), { accept: "edits" })).toEqual(["charge", "ship", "pack", "send"]);
-    const left = store.fork(id, 4);
+    const left = store.fork(id, 5);
     ran = [];
     const another = flow(edited.replace("await step(ship), ", ""));
     await expect(resumed(left, another)).rejects.toMatchObject({ code: "RETIRED_SITE" });
@@ -101,8 +123,8 @@ describe("an edit that the run has met", () => {
     await expect(resumed(store.fork(), flow(edited))).rejects.toMatchObject({ code: "REPLAY_MISMATCH" });
     expect(await resumed(store, flow(edited), { accept: "edits" })).toEqual(["charge", "ship"]);
     ran = [];
-    expect(await resumed(store.fork(id, 2), flow(edited))).toEqual(["charge", "ship"]);
-    await expect(resumed(store.fork(id, 2), flow(first.replace('"one"', '"three"')))).rejects.toMatchObject({
+    expect(await resumed(store.fork(id, 3), flow(edited))).toEqual(["charge", "ship"]);
+    await expect(resumed(store.fork(id, 3), flow(first.replace('"one"', '"three"')))).rejects.toMatchObject({
       code: "REPLAY_MISMATCH",
     });
     expect(ran).toEqual([]);
@@ -127,15 +149,15 @@ describe("an edit that the run has met", () => {
     ran = [];
     expect(await resumed(left, torn, { divergence: "continue" })).toEqual(went);
     expect(ran).toEqual(["fast", "ship", "last"]);
-    for (const kept of [3, 4, 5]) {
+    for (const kept of [3, 4, 5, 6]) {
       ran = [];
       expect(await resumed(left.fork(id, kept), torn), `after ${kept}`).toEqual(went);
-      expect(ran).toEqual(["fast", "ship", "last"].slice(kept - 2));
+      expect(ran).toEqual(["fast", "ship", "last"].slice(kept - 3));
     }
     // What was recorded since has been accepted by nobody.
     isSlow = true;
     ran = [];
-    await expect(resumed(left.fork(id, 3), torn)).rejects.toMatchObject({ code: "DIVERGENCE" });
+    await expect(resumed(left.fork(id, 4), torn)).rejects.toMatchObject({ code: "DIVERGENCE" });
     expect(ran).toEqual([]);
   });
 

@@ -128,12 +128,48 @@ describe.each(drivers)("the file (%s)", (driver) => {
     file.exec(`
       DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
     file.close();
+    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
     const [first, second] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
     expect([await first.read("r"), await second.read("r")]).toEqual([before, before]);
+    expect((await warned).message).toMatch(
+      /brought up to date, from version 2 to 3: processes with an older stepmark refuse/,
+    );
     await first.append("r", fence, [], { keeper: "a", release: true });
     expect(await second.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
     expect(await second.entries("r")).toEqual([entry(1)]);
     for (const each of [first, second]) await each.close();
+  });
+
+  it("of the version before is left as it is by who only looks, and cannot be written by that", async () => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    const fence = await owned(store, "r");
+    await store.append("r", fence, [entry(1)]);
+    await store.post("r", { target: "ok", value: "[1]", at: 1 });
+    const before = await store.read("r");
+    await store.close();
+    const file = openDatabase(path, driver);
+    file.exec(`
+      DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
+    const looking = sqliteStore(path, { driver, migrate: false });
+    expect([await looking.read("r"), await looking.list({})]).toEqual([before, [before]]);
+    expect([await looking.entries("r"), await looking.inbox("r")]).toMatchObject([[entry(1)], [{ target: "ok" }]]);
+    for (const write of [
+      () => looking.create(newRun("s")),
+      () => looking.post("r", { target: "ok", value: "[2]", at: 2 }),
+      () => looking.delete("r"),
+      () => looking.append("r", fence, [entry(2)]),
+    ])
+      await expect(write()).rejects.toThrow(
+        /older version.*version 2, this one writes 3.*Use the command of the version/,
+      );
+    expect(file.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
+    file.close();
+    await looking.close();
+    // A new file is made all the same.
+    const made = sqliteStore(newFile(), { driver, migrate: false });
+    expect((await made.create(newRun("s"))).created).toBe(true);
+    await made.close();
   });
 
   it("may be made by two at once", async () => {

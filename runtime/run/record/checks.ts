@@ -48,6 +48,11 @@ export class Checks {
     this.isSaid = !(options.acceptEdits || options.continueDivergence);
   }
 
+  /** What this resume accepts, if the journal does not say so yet. */
+  get unsaid(): Pick<CheckOptions, "acceptEdits" | "continueDivergence"> | undefined {
+    return this.isSaid ? undefined : this.options;
+  }
+
   /** What the next entry is to say of what is accepted, so that it holds from then on. */
   takeNews(): Pick<Entry, "accepted"> | undefined {
     if (this.isSaid) return undefined;

@@ -83,6 +83,7 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
       modules.set(path, text);
     }
     if (entry.accepted !== undefined) accept(accepted, entry);
+    if (entry.kind === "accept") continue;
     let call = calls.get(entry.key);
     if (call === undefined) {
       call = newRecordedCall(entry, modules);
