@@ -199,9 +199,10 @@ export class Driver {
   /** Fails a run that nobody drives. */
   async fail(id: string, error: Error): Promise<void> {
     const { store, codec, clock } = this.options;
-    const { fence, parent } = await this.ownership.claim(id);
     const failed = { status: "failed", output: null, error: encodeError(codec, error) } as const;
-    await store.append(id, fence, [], { ...failed, ...wakeOf(parent, clock.now()), release: true });
+    await this.ownership.during(id, ({ fence, parent }) =>
+      store.append(id, fence, [], { ...failed, ...wakeOf(parent, clock.now()), release: true }),
+    );
   }
 
   private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
@@ -212,16 +213,11 @@ export class Driver {
     }
     // What this app cannot go on with is refused before anything is written, be it a claim.
     const known = this.ownership.isFree(before) ? await this.look(before) : undefined;
-    const run = await this.ownership.claim(id);
-    try {
+    return this.ownership.during(id, async (run) => {
       // Deleted and made anew meanwhile, it is another run.
       const isKnown = known !== undefined && run.createdAt === before.createdAt;
-      return await this.begin(run, isKnown ? known : await this.look(run), options);
-    } catch (error) {
-      this.ownership.leave(id, run.fence);
-      await this.ownership.giveUpLeft();
-      throw error;
-    }
+      return this.begin<O>(run, isKnown ? known : await this.look(run), options);
+    });
   }
 
   /** What a run holds that is to be gone on with. */

@@ -1,6 +1,6 @@
 /** The long-lived loop of `app.run()`: looks, once an interval, for runs that can go on. */
 import { setTimeout } from "node:timers/promises";
-import { RunOwnedError, StoreError } from "../errors.js";
+import { RunOwnedError, StaleOwnerError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Message, Owner, RunRecord, Store } from "../stores/store.js";
 
@@ -55,9 +55,10 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
     try {
       await wake(run);
     } catch (error) {
-      // When the store is back, nothing of the run need have changed.
-      if (isA(error, StoreError)) known.delete(run.id);
-      if (!isA(error, RunOwnedError)) onError(error, run.id);
+      // When the store is back, or whoever was faster has died with the run, nothing of it need have changed.
+      const isElsewhere = isA(error, RunOwnedError) || isA(error, StaleOwnerError);
+      if (isElsewhere || isA(error, StoreError)) known.delete(run.id);
+      if (!isElsewhere) onError(error, run.id);
     }
   }
 }

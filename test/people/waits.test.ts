@@ -130,6 +130,20 @@ describe("a timeout", () => {
   });
   const hour = 3_600_000;
 
+  it.each([Number.POSITIVE_INFINITY, Number.MAX_VALUE, 1e18])("may be for ever (%d)", async (timeout) => {
+    const store = memoryStore();
+    const forEver = workflow("for ever", async () => waitFor<string>("ok", { timeout }));
+    const app = new Stepmark({ store, workflows: [forEver] });
+    const { waits } = await (await app.start(forEver, undefined, { id })).settled();
+    expect(waits).toMatchObject([{ name: "ok", due: 8.64e15 }]);
+    expect((await store.read(id))?.due).toBe(8.64e15);
+    await app.shutdown();
+    const again = new Stepmark({ store, workflows: [forEver] });
+    const run = await again.resume(id);
+    await again.answer(id, "ok", "yes");
+    expect(await run.result()).toEqual({ timedOut: false, value: "yes" });
+  });
+
   it("settles with a typed result, and the next wait gets the next answer", async () => {
     const clock = new FakeClock();
     const app = new Stepmark({ store: memoryStore(), workflows: [flow], clock });
