@@ -54,6 +54,8 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
     known.set(run.id, state);
     try {
       await wake(run);
+      // A timer that is due has it go on for certain: if it has not by the next look, somebody was kept from it.
+      if (run.due !== undefined && run.due <= now()) known.delete(run.id);
     } catch (error) {
       // When the store is back, or whoever was faster has died with the run, nothing of it need have changed.
       const isElsewhere = isA(error, RunOwnedError) || isA(error, StaleOwnerError);

@@ -256,6 +256,30 @@ describe("app.run()", () => {
     await running;
   });
 
+  it("takes a run up again that is still due, though it has seen it so before", async () => {
+    const store = memoryStore();
+    const clock = new FakeClock();
+    const patient = workflow("patient", async () => waitFor("ok", { timeout: "1h" }));
+    const app = new Stepmark({ store, workflows: [patient], clock });
+    await (await app.start(patient, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(3_600_000);
+    const worker = new Stepmark({ store, workflows: [patient], clock });
+    const running = worker.run({ interval: 1 });
+    await vi.waitFor(async () => expect((await store.read(id))?.owner).toBeDefined());
+    // Another process takes it for its own, and comes to its end before the timer has gone off there.
+    const other = { token: "other", host: "another machine", pid: 1, processStart: "" };
+    const claim = await store.claim(id, other, () => true, { now: 0, until: 0 });
+    const { fence } = (claim as { run: { fence: number } }).run;
+    await store.append(id, fence, [], { status: "waiting", due: 3_600_000, release: true });
+    await clock.advance(0);
+    await vi.waitFor(async () => expect((await store.read(id))?.fence).toBeGreaterThan(fence));
+    await clock.advance(0);
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await worker.shutdown();
+    await running;
+  });
+
   it("takes intervals and leases that are longer than a timer runs: none goes off at once instead", async () => {
     const warnings: string[] = [];
     const note = ({ name }: Error): number => warnings.push(name);

@@ -1,5 +1,14 @@
 /** `waitFor` in full: schemas, timeouts, and what is said of open waits. */
-import { memoryStore, type RunEvent, type StandardSchema, Stepmark, step, waitFor, workflow } from "stepmark";
+import {
+  memoryStore,
+  type RunEvent,
+  type StandardSchema,
+  Stepmark,
+  type Store,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
@@ -177,6 +186,30 @@ describe("a timeout", () => {
     expect((await next.get(id)).waits).toMatchObject([{ key: "patient/ok" }]);
     await later.advance(1);
     expect((await next.get(id)).waits).toMatchObject([{ key: "patient/ok~1", due: 2 * hour }]);
+  });
+
+  it("that fell due while no process ran is not waited for once more: the run keeps its owner until it is over", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow], clock });
+    await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(2 * hour);
+    const pauses: number[] = [];
+    const noting: Store = {
+      ...store,
+      append: async (...args) => {
+        if (args[3]?.status === "waiting") pauses.push(args[3].due!);
+        return store.append(...args);
+      },
+    };
+    const again = new Stepmark({ store: noting, workflows: [flow], clock });
+    const run = await again.resume(id);
+    await rest();
+    expect(pauses).toEqual([]);
+    await clock.advance(0);
+    expect((await run.settled()).waits).toMatchObject([{ due: 3 * hour }]);
+    expect(pauses).toEqual([3 * hour]);
   });
 
   it("that fell due while no process ran comes before an answer that was given later, and after one given before", async () => {
