@@ -233,6 +233,27 @@ describe("a timeout", () => {
     }
   });
 
+  it("that has fallen due takes no answer any more, and says so to who gives one, whether a process has seen it or not", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow], clock });
+    const { waits } = await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(hour);
+    const outside = new Stepmark({ store, clock });
+    for (const target of ["ok", waits[0]!.key]) {
+      const late = outside.answer(id, target, "late");
+      await expect(late).rejects.toMatchObject({ code: "ANSWER", runId: id });
+      await expect(late).rejects.toThrow('The wait "ok" has timed out at 1970-01-01T01:00:00.000Z');
+    }
+    expect(await store.inbox(id)).toEqual([]);
+    const run = await new Stepmark({ store, workflows: [flow], clock }).resume(id);
+    await clock.advance(0);
+    await run.settled();
+    await outside.answer(id, "ok", "in time");
+    expect((await store.inbox(id)).map(({ target }) => target)).toEqual([(await outside.get(id)).waits[0]!.key]);
+  });
+
   it("I5: is replayed from every prefix, and an early answer beats it", async () => {
     await replayFromEveryPrefix({
       workflow: flow,
