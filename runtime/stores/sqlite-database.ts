@@ -1,7 +1,7 @@
 /** The SQLite file that a store has open, and whether it is still the one that others find at its path. */
-import { mkdirSync, realpathSync } from "node:fs";
+import { mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { StepmarkError } from "../errors.js";
+import { StepmarkError, StoreError } from "../errors.js";
 import { LogSpace } from "./log-space.js";
 import { OpenedFile } from "./opened-file.js";
 import { type Connection, type DriverName, openDatabase, type Statement } from "./sqlite-driver.js";
@@ -34,7 +34,10 @@ export interface Open {
 export function open(path: string, options: SqliteOptions): Open {
   // Not in the parameters: those are in the declarations, where `driver` is not.
   const { driver, synchronous = "FULL" } = options;
-  if (path !== inMemory) mkdirSync(dirname(path), { recursive: true });
+  if (path !== inMemory) {
+    mkdirSync(dirname(path), { recursive: true });
+    checkNames(path);
+  }
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
   try {
     prepareDatabase(connection, path, { synchronous, busyTimeout });
@@ -49,6 +52,22 @@ export function open(path: string, options: SqliteOptions): Open {
     connection.close();
     throw error;
   }
+}
+
+/**
+ * SQLite keeps a log beside each name that a file is opened by, and knows nothing of those beside others. Symbolic links are no
+ * such names.
+ *
+ * @throws StoreError
+ */
+function checkNames(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || !found.isFile() || found.nlink <= 1) return;
+  throw new StoreError(
+    `The database ${path} is one file with ${found.nlink} names (hard links)`,
+    {},
+    "What is written by one name would be lost to the others: leave it one name, and let the others be copies (`sqlite3 FILE \"VACUUM INTO 'COPY'\"`) or symbolic links.",
+  );
 }
 
 function openFiles(path: string): Open["files"] {
