@@ -60,7 +60,7 @@ export class Answers {
     const queued = new Set((await store.inbox(id)).map(({ target }) => target));
     const entries = await store.entries(id);
     const info = runInfo(run, entries, codec);
-    const { target, once } = checkAnswer(run, nameOrKey, info, entries, queued);
+    const { target, once } = checkAnswer(run, nameOrKey, info, entries, queued, now());
     // Checked at the door where the wait is at hand, and in any case when the run takes the answer.
     const wait = driver.activeRun(id)?.execution.waits.open.get(target);
     const checked = wait?.accept && (await check(answer, wait));

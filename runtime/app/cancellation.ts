@@ -3,12 +3,12 @@
  * one is asked to, by a message that stays with the run: if that process dies first, whoever takes the run up ends it.
  */
 import type { Clock } from "../clock.js";
-import { RunOwnedError } from "../errors.js";
+import { RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
 import { cancelled, wakeOf } from "../run/end/ending.js";
 import { cancelRequest, isCancelRequest } from "../run/live/cancel-request.js";
-import type { RunRecord, Store } from "../stores/store.js";
+import type { ParentCall, RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 import { hasEnded } from "./ended.js";
 import type { Ownership } from "./ownership.js";
@@ -38,9 +38,30 @@ export class Cancellation {
   async cancel(id: string): Promise<void> {
     const { store, codec, read, here } = this.options;
     const active = await here(id);
-    await (active ? active.execution.lifetime.cancel() : this.cancelElsewhere(id));
-    for (const { id: child, status } of runInfo(await read(id), await store.entries(id), codec).children)
-      if (status === "open") await this.cancel(child);
+    if (active === undefined || !(await this.cancelHere(active))) await this.cancelElsewhere(id);
+    for (const { id: child, key, status } of runInfo(await read(id), await store.entries(id), codec).children)
+      if (status === "open" && (await this.isBegunBy(child, { id, key }))) await this.cancel(child);
+  }
+
+  /** @returns whether the run has ended: it may go on elsewhere, or later */
+  private async cancelHere({ execution: { lifetime } }: ActiveRun): Promise<boolean> {
+    try {
+      await lifetime.cancel();
+    } catch (error) {
+      // It waited here, and another process has gone on with it.
+      if (!isA(error, StaleOwnerError)) throw error;
+    }
+    const { status } = await lifetime.ended;
+    return status !== "left" && status !== "dormant";
+  }
+
+  /**
+   * Whether a call has begun the run that it asks for. If it has not yet, that run ends as soon as it is taken up; and another run
+   * may have the id.
+   */
+  private async isBegunBy(id: string, call: ParentCall): Promise<boolean> {
+    const parent = (await this.options.store.read(id))?.parent;
+    return parent?.id === call.id && parent.key === call.key;
   }
 
   /** Whether a run that could go on is to be cancelled instead. */
@@ -61,8 +82,9 @@ export class Cancellation {
   async cancelStored(id: string): Promise<void> {
     const { store, clock, ownership, read, over } = this.options;
     if (hasEnded((await read(id)).status)) return;
-    const { fence, parent } = await ownership.claim(id);
-    await store.append(id, fence, [], { ...cancelled, ...wakeOf(parent, clock.now()) });
+    await ownership.during(id, ({ fence, parent }) =>
+      store.append(id, fence, [], { ...cancelled, ...wakeOf(parent, clock.now()) }),
+    );
     over(id);
   }
 

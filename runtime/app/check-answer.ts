@@ -4,11 +4,12 @@ import type { Entry } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { RunRecord } from "../stores/store.js";
 import { hasEnded } from "./ended.js";
-import type { RunInfo } from "./run-info.js";
+import type { OpenWaitInfo, RunInfo } from "./run-info.js";
 
 /**
  * @param target key or name of the wait
  * @param queued targets of answers that no wait has used yet
+ * @param now what has timed out by then takes no answer, though no process has been there to see it
  * @returns what the answer is to be addressed to: the key of the open wait, so that no other wait of that name can ever
  *   take it, and that one only once; the name itself if no wait of that name has been opened yet
  * @throws AnswerError that lists what is open
@@ -16,17 +17,20 @@ import type { RunInfo } from "./run-info.js";
 export function checkAnswer(
   run: RunRecord,
   target: string,
-  info: RunInfo,
+  { waits, ...info }: RunInfo,
   entries: readonly Entry[],
   queued: ReadonlySet<string>,
+  now: number,
 ): { target: string; once: boolean } {
+  const isOver = ({ due }: OpenWaitInfo): boolean => due !== undefined && due <= now;
+  const open = { ...info, waits: waits.filter((wait) => !isOver(wait)) };
   const place = { runId: run.id };
-  const cure = openNow(info);
+  const cure = openNow(open);
   if (hasEnded(run.status)) {
-    throw takesNothing(info);
+    throw takesNothing(open);
   }
-  const byKey = info.waits.find(({ key }) => key === target);
-  const byName = info.waits.filter(({ name }) => name === target);
+  const byKey = open.waits.find(({ key }) => key === target);
+  const byName = open.waits.filter(({ name }) => name === target);
   if (byKey === undefined && byName.length > 1) {
     throw new AnswerError(
       `${byName.length} open waits are named ${JSON.stringify(target)}`,
@@ -36,13 +40,18 @@ export function checkAnswer(
   }
   const wait = byKey ?? byName[0];
   if (wait !== undefined) {
-    if (queued.has(wait.key) || queued.has(wait.name)) throw answeredAlready(run.id, target, info);
+    if (queued.has(wait.key) || queued.has(wait.name)) throw answeredAlready(run.id, target, open);
     return { target: wait.key, once: true };
+  }
+  const over = waits.find(({ key, name }) => key === target || name === target);
+  if (over !== undefined) {
+    const when = new Date(over.due!).toISOString();
+    throw new AnswerError(`The wait ${JSON.stringify(over.name)} has timed out at ${when}`, cure, place);
   }
   const answered = entries.some(
     ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
   );
-  if (answered) throw answeredAlready(run.id, target, info);
+  if (answered) throw answeredAlready(run.id, target, open);
   if (target.startsWith(`${escapePart(run.workflow)}/`))
     throw new AnswerError(`No open wait has the key ${target}`, cure, place);
   return { target, once: false };

@@ -3,7 +3,7 @@
  * them is due, and who waits for which. A message that comes through this app, a timer that is due, or the app's taking the
  * run up again wakes them.
  */
-import type { Clock } from "../clock.js";
+import { at, type Clock } from "../clock.js";
 import { RunOwnedError, ShutdownError, StaleOwnerError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
@@ -220,7 +220,7 @@ export class DormantRuns {
     this.cancelAlarm = undefined;
     if (this.stopped || this.ringing || this.nextDue === Number.POSITIVE_INFINITY) return;
     const background = this.timed.size === 0;
-    this.cancelAlarm = clock.after(Math.max(0, this.nextDue - clock.now()), () => void this.ring(), background);
+    this.cancelAlarm = at(clock, this.nextDue, () => void this.ring(), background);
   }
 
   private async ring(): Promise<void> {

@@ -202,9 +202,10 @@ export class Driver {
   /** Fails a run that nobody drives. */
   async fail(id: string, error: Error): Promise<void> {
     const { store, codec, clock } = this.options;
-    const { fence, parent } = await this.ownership.claim(id);
     const failed = { status: "failed", output: null, error: encodeError(codec, error) } as const;
-    await store.append(id, fence, [], { ...failed, ...wakeOf(parent, clock.now()), release: true });
+    await this.ownership.during(id, ({ fence, parent }) =>
+      store.append(id, fence, [], { ...failed, ...wakeOf(parent, clock.now()), release: true }),
+    );
   }
 
   private async take<O>(id: string, options: DriveOptions): Promise<Run<O>> {
@@ -220,16 +221,12 @@ export class Driver {
       await this.fail(id, new RunPoisonedError(takeovers.count, { runId: id }));
       return new Run<O>(id, this.stored(id));
     }
-    const run = await this.ownership.claim(id, takeovers);
-    try {
+    const goOn = async (run: RunRecord): Promise<Run<O>> => {
       // Deleted and made anew meanwhile, it is another run.
       const isKnown = known !== undefined && run.createdAt === before.createdAt;
-      return await this.begin(run, isKnown ? known : await this.look(run), options);
-    } catch (error) {
-      this.ownership.leave(id, run.fence);
-      await this.ownership.giveUpLeft();
-      throw error;
-    }
+      return this.begin<O>(run, isKnown ? known : await this.look(run), options);
+    };
+    return this.ownership.during(id, goOn, takeovers);
   }
 
   /** What a run holds that is to be gone on with. */

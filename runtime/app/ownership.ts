@@ -5,19 +5,22 @@
 import { randomUUID } from "node:crypto";
 import { clearInterval, setInterval } from "node:timers";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, systemClock } from "../clock.js";
+import { type Clock, type Deadline, deadlineIn, isOver } from "../clock.js";
 import { RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { isDead, thisProcess } from "../stores/owner.js";
-import type { Lease, Owner, RunRecord, RunStanding, Store, Takeovers } from "../stores/store.js";
+import type { Claim, Lease, Owner, RunRecord, RunStanding, Store, Takeovers } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 
 export class Ownership {
   readonly owner: Owner = thisProcess(randomUUID());
-  /** Runs that this app has left and could not give up, since the store had failed: their fences. */
-  private readonly left = new Map<string, number>();
-  /** Until when no other machine can have taken a run: by the time of this one when the lease was asked for. */
-  private readonly sure = new Map<string, number>();
+  /**
+   * Runs that this app has left, or may have been given without being told, and could not give up yet, since the store had
+   * failed: their fences, where they are known.
+   */
+  private readonly left = new Map<string, number | undefined>();
+  /** Until when no other machine can have taken a run: counted from when the lease was asked for. */
+  private readonly sure = new Map<string, Deadline>();
   /** Of those that it took over from processes that had ended. */
   private readonly takenOver = new Map<string, Takeovers>();
   private renewing: Promise<void> | undefined;
@@ -65,15 +68,37 @@ export class Ownership {
   }
 
   /**
+   * Takes a run for `work`, which gives it up or has it driven. If the work fails, it is given up here.
+   *
    * @param takeovers with how many processes it has ended before, if this is one more takeover
-   * @throws RunOwnedError if somebody who lives has the run
+   * @throws RunOwnedError if somebody who lives has the run; what `work` throws
    */
-  async claim(id: string, takeovers?: Takeovers): Promise<RunRecord> {
+  async during<T>(id: string, work: (run: RunRecord) => Promise<T>, takeovers?: Takeovers): Promise<T> {
+    const run = await this.claim(id, takeovers);
+    try {
+      return await work(run);
+    } catch (error) {
+      this.leave(id, run.fence);
+      await this.giveUpLeft();
+      throw error;
+    }
+  }
+
+  private async claim(id: string, takeovers?: Takeovers): Promise<RunRecord> {
     const lease = this.lease();
-    const sure = systemClock.now() + this.leaseTime;
+    const sure = deadlineIn(this.leaseTime);
     const isGone = (owner: Owner, until: number): boolean => this.isGone(id, owner, until, lease.now);
     const owner = takeovers === undefined ? this.owner : { ...this.owner, takeovers };
-    const claim = await this.store.claim(id, owner, isGone, lease);
+    // What was left is what is taken now.
+    this.left.delete(id);
+    let claim: Claim;
+    try {
+      claim = await this.store.claim(id, owner, isGone, lease);
+    } catch (error) {
+      // It may have been taken all the same.
+      if (!isA(error, RunNotFoundError)) this.leave(id);
+      throw error;
+    }
     if (claim.claimed) {
       this.sure.set(id, sure);
       if (takeovers === undefined) this.takenOver.delete(id);
@@ -99,7 +124,8 @@ export class Ownership {
       throw isA(error, RunOwnedError) ? new StaleOwnerError(id) : error;
     });
     if (run.fence === fence + 1) return run.fence;
-    await this.store.append(id, run.fence, [], { release: true });
+    this.leave(id, run.fence);
+    await this.giveUpLeft();
     throw new StaleOwnerError(id);
   }
 
@@ -108,7 +134,8 @@ export class Ownership {
    * stood still, may come back when another machine has gone on with the run, which then must not be done here again.
    */
   isSure(id: string): boolean {
-    return systemClock.now() < (this.sure.get(id) ?? 0);
+    const sure = this.sure.get(id);
+    return sure !== undefined && !isOver(sure);
   }
 
   /**
@@ -147,8 +174,12 @@ export class Ownership {
     for (const id of await this.store.messaged([...this.active.keys()])) await this.news(id);
   }
 
-  /** The app has left a run that it may still own. */
-  leave(id: string, fence: number): void {
+  /**
+   * The app has left a run that it may still own.
+   *
+   * @param fence if it is known
+   */
+  leave(id: string, fence?: number): void {
     this.left.set(id, fence);
     this.keep();
   }
@@ -161,15 +192,24 @@ export class Ownership {
 
   /** Tells the store which runs this app has left, so that others can go on with them while this process lives. */
   async giveUpLeft(): Promise<void> {
-    for (const [id, fence] of [...this.left]) {
+    for (const [id, known] of [...this.left]) {
       try {
-        await this.store.append(id, fence, [], { release: true });
-        this.left.delete(id);
+        const fence = known ?? (await this.fenceOf(id));
+        // Meanwhile this app may have set out to take it again.
+        if (!this.left.has(id)) continue;
+        if (fence !== undefined) await this.store.append(id, fence, [], { release: true });
       } catch (error) {
         // Taken over meanwhile, by this app or another one. A store that fails is asked again.
-        if (isA(error, StaleOwnerError)) this.left.delete(id);
+        if (!isA(error, StaleOwnerError)) continue;
       }
+      if (this.left.get(id) === known) this.left.delete(id);
     }
+  }
+
+  /** Under which fence the app has a run; undefined if it has not. */
+  private async fenceOf(id: string): Promise<number | undefined> {
+    const run = await this.store.read(id);
+    return run?.owner?.token === this.owner.token ? run.fence : undefined;
   }
 
   stop(): void {
@@ -192,7 +232,7 @@ export class Ownership {
     for (const [id, { execution }] of this.active)
       if (execution.ownedFence !== undefined) fences.set(id, execution.ownedFence);
     if (fences.size === 0) return;
-    const sure = systemClock.now() + this.leaseTime;
+    const sure = deadlineIn(this.leaseTime);
     const lost = new Set(await this.store.renew(fences, this.lease()));
     for (const [id, fence] of fences) {
       const execution = this.active.get(id)?.execution;

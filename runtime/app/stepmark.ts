@@ -1,7 +1,7 @@
 /** `Stepmark`: an application's door to its runs. */
 import { randomUUID } from "node:crypto";
 import { storeWithBlobs } from "../blobs/store-with-blobs.js";
-import { milliseconds } from "../calls/duration.js";
+import { delay, milliseconds } from "../calls/duration.js";
 import { checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
@@ -68,6 +68,7 @@ export class Stepmark<Session = unknown> {
   private readonly workers = new Set<Worker>();
   /** Aborted when the app is shut down. */
   private readonly ending = new AbortController();
+  private shuttingDown: Promise<void> | undefined;
 
   /**
    * Runs over HTTP, for any host that serves a function from a request to its response: see `docs/http.md`. Can be passed on
@@ -84,8 +85,14 @@ export class Stepmark<Session = unknown> {
       stallAfter: milliseconds(options.stallAfter ?? 3_000, "`stallAfter`"),
       drain: milliseconds(options.drain ?? 10_000, "`drain`"),
       idle: milliseconds(options.idle ?? 300_000, "`idle`"),
-      lease: milliseconds(options.lease ?? 30_000, "`lease`"),
+      lease: delay(options.lease ?? 30_000, "`lease`"),
     };
+    if (limits.lease === 0) {
+      throw new InvalidArgumentError(
+        "With a `lease` of 0 this process could never be sure of a run",
+        "Give it longer than the store takes to answer; leave it out for 30 s.",
+      );
+    }
     this.withBlobs = (inner) => storeWithBlobs(inner, options.blobs);
     this.store = this.withBlobs(isolated(store ?? sqliteStore("./.stepmark/runs.db")));
     this.ownsStore = store === undefined;
@@ -375,7 +382,7 @@ export class Stepmark<Session = unknown> {
     await wakeRuns({
       store: this.store,
       now: () => this.clock.now(),
-      interval: milliseconds(interval, "`interval`"),
+      interval: delay(interval, "`interval`"),
       signal: signal === undefined ? this.ending.signal : AbortSignal.any([this.ending.signal, signal]),
       isLeft: (...of) => this.driver.ownership.isLeft(...of),
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
@@ -394,8 +401,13 @@ export class Stepmark<Session = unknown> {
    *
    * @throws StoreError when all is over, if a run could not be given up: another process gets it once its lease has run out
    */
-  async shutdown(): Promise<void> {
-    if (this.ending.signal.aborted) return;
+  shutdown(): Promise<void> {
+    // Whoever asks again, as a second signal does, waits for the same.
+    this.shuttingDown ??= this.shutDown();
+    return this.shuttingDown;
+  }
+
+  private async shutDown(): Promise<void> {
     this.ending.abort();
     // Whatever a queue that fails could not be told, others find out.
     await Promise.allSettled([...this.workers].map((worker) => worker.stop()));

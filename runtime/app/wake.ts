@@ -1,6 +1,6 @@
 /** The long-lived loop of `app.run()`: looks, once an interval, for runs that can go on. */
 import { setTimeout } from "node:timers/promises";
-import { RunOwnedError, StoreError } from "../errors.js";
+import { RunOwnedError, StaleOwnerError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Message, Owner, RunStanding, Store } from "../stores/store.js";
 
@@ -54,10 +54,13 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
     known.set(run.id, state);
     try {
       await wake(run);
+      // A timer that is due has it go on for certain: if it has not by the next look, somebody was kept from it.
+      if (run.due !== undefined && run.due <= now()) known.delete(run.id);
     } catch (error) {
-      // When the store is back, nothing of the run need have changed.
-      if (isA(error, StoreError)) known.delete(run.id);
-      if (!isA(error, RunOwnedError)) onError(error, run.id);
+      // When the store is back, or whoever was faster has died with the run, nothing of it need have changed.
+      const isElsewhere = isA(error, RunOwnedError) || isA(error, StaleOwnerError);
+      if (isElsewhere || isA(error, StoreError)) known.delete(run.id);
+      if (!isElsewhere) onError(error, run.id);
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Durations as users write them. */
 import parse, { type StringValue } from "ms";
+import { longestDelay } from "../clock.js";
 import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 
@@ -12,6 +13,14 @@ type Unit =
 /** Milliseconds, or text such as `"2h"`, `"1.5 days"`, `"30s"`. */
 export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
 
+/** The last point in time that there is; "for ever" has to be a number that a journal can keep. */
+const endOfTime = 8.64e15;
+
+/** So many milliseconds after a time, in milliseconds since the epoch. */
+export function later(time: number, ms: number): number {
+  return Math.min(time + ms, endOfTime);
+}
+
 /** @returns milliseconds */
 export function milliseconds(duration: Duration, what: string): number {
   // Longer texts and empty ones make the parser throw an error of its own.
@@ -22,4 +31,9 @@ export function milliseconds(duration: Duration, what: string): number {
     `${what} must be a duration, not ${shown(duration)}`,
     'Give milliseconds or text such as "2h" or "30s".',
   );
+}
+
+/** As `milliseconds`, but no longer than one of the platform's timers runs, which is 24 days: for what a timer is set to. */
+export function delay(duration: Duration, what: string): number {
+  return Math.min(milliseconds(duration, what), longestDelay);
 }

@@ -1,9 +1,10 @@
 /** `sleep`: a timer that outlives the process. */
+import { at } from "../clock.js";
 import { InvalidArgumentError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Call } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import { type Duration, milliseconds } from "./duration.js";
+import { type Duration, later, milliseconds } from "./duration.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface Sleep extends Sited {
@@ -50,12 +51,8 @@ function set(execution: Execution, call: Call, due: number, since: number): void
     const outcome = { state: "done", value: execution.codec.encode(undefined) } as const;
     execution.finished(call, outcome, { due, startedAt: since, endedAt: execution.clock.now() });
   };
-  const left = Math.max(0, due - execution.clock.now());
-  execution.waits.addTimer(call.key, due, fire, (alarm) => execution.clock.after(left, alarm));
+  execution.waits.addTimer(call.key, due, fire, (alarm) => at(execution.clock, due, alarm));
 }
-
-/** The last point in time that there is; "for ever" has to be a number that a journal can keep. */
-const endOfTime = 8.64e15;
 
 function dueTime(until: unknown, now: number): number {
   if (isA(until, Date)) {
@@ -64,5 +61,5 @@ function dueTime(until: unknown, now: number): number {
   }
   // A time worked out from another clock may have passed already.
   if (typeof until === "number" && until < 0) return now;
-  return Math.min(now + milliseconds(until as Duration, "`sleep`"), endOfTime);
+  return later(now, milliseconds(until as Duration, "`sleep`"));
 }

@@ -1,11 +1,12 @@
 /** `waitFor`: a question that somebody outside the run answers, any time later. */
+import { at } from "../clock.js";
 import { InvalidArgumentError } from "../errors.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
 import type { CheckedAnswer } from "../run/live/waiting-room.js";
-import { type Duration, milliseconds } from "./duration.js";
+import { type Duration, later, milliseconds } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import { describeIssue, isSchema, type StandardSchema } from "./schema.js";
@@ -70,7 +71,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
     start(call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();
-      const due = known?.due ?? (limit === undefined ? undefined : since + limit);
+      const due = known?.due ?? (limit === undefined ? undefined : later(since, limit));
       const accept = acceptance(execution, schema, limit !== undefined);
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
@@ -127,5 +128,5 @@ function setLimit(execution: Execution, call: Call, name: string, since: number,
     const outcome = { state: "done", value: codec.encode({ timedOut: true }) } as const;
     execution.finished(call, outcome, { name, due, timedOut: true, startedAt: since, endedAt: clock.now() });
   };
-  waits.addTimer(call.key, due, fire, (alarm) => clock.after(Math.max(0, due - clock.now()), alarm));
+  waits.addTimer(call.key, due, fire, (alarm) => at(clock, due, alarm));
 }

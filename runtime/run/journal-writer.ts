@@ -164,15 +164,14 @@ export class JournalWriter {
   }
 
   private write(entries: Entry[], change?: RunChange): Promise<void> {
-    const { id, store } = this.options;
-    if (this.owned && this.queued === 0) return store.append(id, this.fence, entries, change);
+    if (this.owned && this.queued === 0) return this.put(entries, change);
     this.queued++;
     const mayStart = this.queue.then(() => this.reclaim());
     // Counted until the very moment at which it starts.
     const written = mayStart.then(
       () => {
         this.queued--;
-        return store.append(id, this.fence, entries, { status: "running", due: null, ...change });
+        return this.put(entries, { status: "running", due: null, ...change });
       },
       (error) => {
         this.queued--;
@@ -181,5 +180,15 @@ export class JournalWriter {
     );
     this.queue = mayStart.catch(() => {});
     return written;
+  }
+
+  private put(entries: Entry[], change: RunChange | undefined): Promise<void> {
+    const { id, store } = this.options;
+    try {
+      return store.append(id, this.fence, entries, change);
+    } catch (error) {
+      // A store of somebody else's may throw where it should reject.
+      return Promise.reject(error);
+    }
   }
 }

@@ -36,12 +36,11 @@ export class Standstill {
       if (lifetime.refused) return "over";
       if (failing) return "under way";
       if (wanted) return "held back";
-      return this.childrenAreBusy() ? "under way" : "pause";
+      return this.goesOnByItself() ? "under way" : "pause";
     }
     if (failing || (lifetime.phase === "returning" && !wanted)) return "over";
     if (replay.peek() !== undefined || wanted) return "held back";
-    // The child's end comes as a message, and its pause wakes this run.
-    if (this.childrenAreBusy()) return "under way";
+    if (this.goesOnByItself()) return "under way";
     if (waits.open.size > 0 || this.sleepsLong()) return "pause";
     return waits.timers === 0 ? "stall" : "under way";
   }
@@ -55,10 +54,20 @@ export class Standstill {
     return calls.allWaitFor([...open, ...calls.wanted, ...asking]);
   }
 
+  /** A child's end comes as a message, and its pause wakes this run; a timer that is due goes off in a moment. */
+  private goesOnByItself(): boolean {
+    return this.childrenAreBusy() || this.isDue();
+  }
+
   private childrenAreBusy(): boolean {
     const { waits, children } = this.run;
     if (waits.open.size === 0) return false;
     return [...waits.open.values()].some(({ details }) => details?.child && children.isBusy(details.child));
+  }
+
+  private isDue(): boolean {
+    const { waits, clock } = this.run;
+    return waits.nextDue !== undefined && waits.nextDue <= clock.now();
   }
 
   /** Whether it is worth while to give the run up until the next timer is due. */

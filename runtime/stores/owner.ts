@@ -7,11 +7,15 @@ import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
+import { isMainThread, threadId } from "node:worker_threads";
 import type { Owner } from "./store.js";
 
 /** This process as an owner. `token` is unique for each `Stepmark` instance. */
 export function thisProcess(token: string): Owner {
-  self ??= { host: host(), pid: process.pid, processStart: lookUp(process.pid).start };
+  self ??= {
+    ...{ host: host(), pid: process.pid, processStart: lookUp(process.pid).start },
+    ...(!isMainThread && { thread: threadId }),
+  };
   return { token, ...self };
 }
 
@@ -32,9 +36,9 @@ export function processName(): string {
 let name: string | undefined;
 
 /**
- * Whether the owner's process is gone. On this machine: the process does not exist, is a zombie, or is another one
- * that was given the same number. On another machine: the lease has run out. Two instances in one process are two
- * owners, both alive.
+ * Whether the owner is gone. On this machine: its process does not exist, is a zombie, or is another one that was given the
+ * same number. On another machine, or in a worker thread, which may end before its process and leave nothing to be seen of
+ * that: the lease has run out. Two instances in one thread are two owners, both alive.
  *
  * @param leaseUntil milliseconds since the epoch
  * @param now milliseconds since the epoch
@@ -42,11 +46,16 @@ let name: string | undefined;
 export function isDead(owner: Owner, leaseUntil: number, now: number): boolean {
   const here = thisProcess("");
   if (owner.host !== here.host) return leaseUntil < now;
-  if (owner.pid === here.pid) return owner.processStart !== here.processStart;
-  const found = lookUp(owner.pid);
-  if (!found.exists) return true;
+  if (!isProcessAlive(owner, here)) return true;
+  const isElsewhere = owner.pid !== here.pid || owner.thread !== here.thread;
+  return owner.thread !== undefined && isElsewhere && leaseUntil < now;
+}
+
+function isProcessAlive({ pid, processStart }: Owner, here: Owner): boolean {
+  if (pid === here.pid) return processStart === here.processStart;
+  const { exists, start } = lookUp(pid);
   // Where a start time cannot be had, the number alone has to do: better to wait than to run a step twice.
-  return found.start !== "" && owner.processStart !== "" && found.start !== owner.processStart;
+  return exists && (start === "" || processStart === "" || start === processStart);
 }
 
 /**

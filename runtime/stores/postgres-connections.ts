@@ -1,4 +1,5 @@
 /** How a database is reached: a pool of connections, and one of its own to listen on. */
+import { longestDelay } from "../clock.js";
 import {
   loadPackage,
   type PostgresListeningClient,
@@ -47,7 +48,7 @@ export async function connectionsTo(
   const settings = {
     fallback_application_name: "stepmark",
     connectionTimeoutMillis: Math.min(patience, timeout),
-    query_timeout: timeout,
+    query_timeout: Math.min(timeout, longestDelay),
     ...keepAlive,
   };
   const at = (address: string) => ({ ...settings, connectionString: address });

@@ -1,5 +1,5 @@
 /** The SQLite file that a store has open, and whether it is still the one that others find at its path. */
-import { mkdirSync, realpathSync } from "node:fs";
+import { mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { StepmarkError, StoreError } from "../errors.js";
@@ -42,7 +42,10 @@ export interface Open {
 export function open(path: string, options: SqliteOptions): Open {
   // Not in the parameters: those are in the declarations, where `driver` is not.
   const { driver, synchronous = "FULL", migrate = true } = options;
-  if (path !== inMemory) mkdirSync(dirname(path), { recursive: true });
+  if (path !== inMemory) {
+    mkdirSync(dirname(path), { recursive: true });
+    checkNames(path);
+  }
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
   try {
     const tables = prepareDatabase(connection, path, { synchronous, busyTimeout, migrate });
@@ -75,6 +78,22 @@ export function checkWritable(path: string, { olderVersion }: Open): void {
     `The database ${path} was written by an older version of stepmark (its tables have version ${olderVersion}, this one writes ${schemaVersion}), and only an app brings it up to date`,
     {},
     "Use the command of the version that the app has, or stop all processes of the file and start the app with this version.",
+  );
+}
+
+/**
+ * SQLite keeps a log beside each name that a file is opened by, and knows nothing of those beside others. Symbolic links are no
+ * such names.
+ *
+ * @throws StoreError
+ */
+function checkNames(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || !found.isFile() || found.nlink <= 1) return;
+  throw new StoreError(
+    `The database ${path} is one file with ${found.nlink} names (hard links)`,
+    {},
+    "What is written by one name would be lost to the others: leave it one name, and let the others be copies (`sqlite3 FILE \"VACUUM INTO 'COPY'\"`) or symbolic links.",
   );
 }
 

@@ -15,6 +15,8 @@ export interface Owner {
   pid: number;
   /** When the process started, in the platform's own unit; together with `pid` it tells a reused pid apart. */
   processStart: string;
+  /** Number of the worker thread; absent for the process' main thread. */
+  thread?: number;
   /** Of an owner that took the run over from a process that had ended. */
   takeovers?: Takeovers;
 }

@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { decoded } from "../app/decoded.js";
 import type { Driver } from "../app/driver.js";
-import { type Duration, milliseconds } from "../calls/duration.js";
+import { type Duration, delay } from "../calls/duration.js";
 import type { AnyWorkflow } from "../calls/workflow.js";
 import { systemClock } from "../clock.js";
 import {
@@ -127,8 +127,8 @@ function workOf(place: WorkPlace, options: WorkOptions & Pick<Work, "onError">):
   const work: Work = {
     concurrency: checkCount(concurrency, "concurrency", "Correct it."),
     maxTakeovers: checkCount(maxTakeovers, "maxTakeovers", "Correct it."),
-    interval: milliseconds(interval, "`interval`"),
-    stopWithin: milliseconds(stopWithin, "`stopWithin`"),
+    interval: delay(interval, "`interval`"),
+    stopWithin: delay(stopWithin, "`stopWithin`"),
     lease,
     onError,
     owner: driver.ownership.owner,

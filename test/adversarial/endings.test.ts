@@ -4,6 +4,7 @@ import {
   type MemoryStore,
   memoryStore,
   Stepmark,
+  type Store,
   step,
   stepContext,
   waitFor,
@@ -15,6 +16,7 @@ import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 
 const id = "run";
+const stuck = workflow("stuck", async () => step(() => new Promise(() => {})));
 let attempts: string[] = [];
 let failing = new Set<string>();
 const work = async (name: string): Promise<string> => {
@@ -133,6 +135,32 @@ describe("an app that ends while it takes a run up", () => {
     expect((await store.read(id))?.owner).toBeUndefined();
   });
 
+  it("is not shut down for whoever asks a second time before it is for the first", async () => {
+    const store = memoryStore();
+    let release!: () => void;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow: Store = {
+      ...store,
+      append: async (...args) => {
+        if (args[3]?.release) await released;
+        return store.append(...args);
+      },
+    };
+    const app = new Stepmark({ store: slow, workflows: [stuck] });
+    const run = await app.start(stuck, undefined, { id });
+    run.result().catch(() => {});
+    await rest();
+    const over: string[] = [];
+    const downs = ["first", "second"].map((name) => app.shutdown().then(() => over.push(name)));
+    await rest();
+    expect(over).toEqual([]);
+    release();
+    await Promise.all(downs);
+    expect((await store.read(id))?.owner).toBeUndefined();
+  });
+
   it("a cancellation that comes while a run is taken up is final", async () => {
     const store = memoryStore();
     const app = new Stepmark({ store, workflows: [flow] });
@@ -178,10 +206,9 @@ describe("an app that ends while it takes a run up", () => {
         return store.append(...args);
       },
     };
-    const waiting = workflow("stuck", async () => step(() => new Promise(() => {})));
-    const app = new Stepmark({ store: failingStore, workflows: [waiting] });
-    const cancelled = await app.start(waiting, undefined, { id });
-    const left = await app.start(waiting, undefined, { id: "other" });
+    const app = new Stepmark({ store: failingStore, workflows: [stuck] });
+    const cancelled = await app.start(stuck, undefined, { id });
+    const left = await app.start(stuck, undefined, { id: "other" });
     await rest();
     down = true;
     const ends = [cancelled, left].map((run) => expect(run.result()).rejects.toMatchObject({ code: /STORE|SHUTDOWN/ }));

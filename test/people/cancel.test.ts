@@ -15,11 +15,13 @@ import {
   type Store,
   step,
   stepContext,
+  waitFor,
   workflow,
 } from "stepmark";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildChild } from "../support/build-child.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { rest } from "../support/kill.js";
 
 const id = "run";
 const cancelled = { code: "RUN_CANCELLED" };
@@ -55,7 +57,8 @@ const held = workflow("held", async () => {
 });
 const inner = workflow("inner", async () => step(hold, "inner"));
 const outer = workflow("outer", async () => child(inner, undefined, { id: "inner" }));
-const workflows = [held, inner, outer];
+const questions = workflow("questions", async () => waitFor("ok"));
+const workflows = [held, inner, outer, questions];
 
 /** A store as another process has it that is told of no message. */
 function deaf(store: MemoryStore): Store {
@@ -169,6 +172,110 @@ describe("a cancellation of a run that another app drives", () => {
     expect(await store.messaged([id])).toEqual([]);
     await other.cancel(id);
     await expect(resumed.result()).rejects.toMatchObject(cancelled);
+  });
+});
+
+describe("a cancellation of a run that this app had", () => {
+  const asks = workflow("asks", async () => {
+    await waitFor("ok");
+    return step(hold, "body");
+  });
+
+  it("and that another process has gone on with since it waited here ends it there", async () => {
+    const store = memoryStore();
+    const here = new Stepmark({ store: deaf(store), workflows: [asks] });
+    const waiting = await here.start(asks, undefined, { id });
+    waiting.result().catch(() => {});
+    await waiting.settled();
+    const there = new Stepmark({ store, workflows: [asks] });
+    const run = await there.resume(id);
+    const ended = expect(run.result()).rejects.toMatchObject(cancelled);
+    await there.answer(id, "ok", 1);
+    await hasBegun;
+    await here.cancel(id);
+    await ended;
+    expect((await store.read(id))?.status).toBe("cancelled");
+  });
+
+  it("and that it loses to a failing store in the midst of its end is cancelled all the same", async () => {
+    const inner = memoryStore();
+    let refuse!: () => void;
+    const refused = new Promise<void>((resolve) => {
+      refuse = resolve;
+    });
+    const store: Store = {
+      ...inner,
+      append: async (...args) => {
+        if (args[3]?.status !== "completed") return inner.append(...args);
+        await refused;
+        throw new Error("out of order");
+      },
+    };
+    const quick = workflow("quick", async () => step(async () => 1));
+    const app = new Stepmark({ store, workflows: [quick] });
+    const run = await app.start(quick, undefined, { id });
+    const left = expect(run.result()).rejects.toMatchObject({ code: "STORE" });
+    await rest();
+    const over = app.cancel(id);
+    await rest();
+    refuse();
+    await over;
+    await left;
+    expect(await inner.read(id)).toMatchObject({ status: "cancelled", owner: undefined });
+  });
+});
+
+describe("a cancellation of a run whose call of `child` has begun no run yet", () => {
+  /** The store as a crash leaves it between the call's entry and the child run. */
+  async function cutOff(store: MemoryStore, flow: typeof outer): Promise<MemoryStore> {
+    const cut: Store = { ...store, create: (run) => (run.parent ? new Promise(() => {}) : store.create(run)) };
+    await new Stepmark({ store: cut, workflows }).start(flow, undefined, { id });
+    await rest();
+    return store.fork();
+  }
+
+  it("ends the run, and there is none to begin", async () => {
+    const store = await cutOff(memoryStore(), outer);
+    expect((await store.entries(id)).map(({ kind, state }) => [kind, state])).toEqual([["child", "open"]]);
+    await new Stepmark({ store, workflows }).cancel(id);
+    expect((await store.list({})).map((run) => [run.id, run.status])).toEqual([[id, "cancelled"]]);
+  });
+
+  it("ends that as well if it is begun meanwhile, and no body of it runs", async () => {
+    const inner = memoryStore();
+    let letGo!: () => void;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const store: Store = {
+      ...inner,
+      create: async (run) => {
+        if (run.parent) await held;
+        return inner.create(run);
+      },
+    };
+    const app = new Stepmark({ store, workflows });
+    const run = await app.start(outer, undefined, { id });
+    const ended = expect(run.result()).rejects.toMatchObject(cancelled);
+    await rest();
+    await app.cancel(id);
+    letGo();
+    await ended;
+    await rest();
+    expect((await inner.list({})).map((each) => each.status)).toEqual(["cancelled", "cancelled"]);
+    expect(notes).toEqual([]);
+  });
+
+  it("leaves a run of somebody else's alone that has the child's id", async () => {
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows });
+    const foreign = await app.start(questions, undefined, { id: "inner" });
+    await foreign.settled();
+    await app.shutdown();
+    const after = await cutOff(store, outer);
+    await new Stepmark({ store: after, workflows }).cancel(id);
+    expect((await after.read(id))?.status).toBe("cancelled");
+    expect((await after.read("inner"))?.status).toBe("waiting");
   });
 });
 

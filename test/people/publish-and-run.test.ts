@@ -230,6 +230,72 @@ describe("app.run()", () => {
     expect(errors).toEqual([["bad", expect.stringContaining("unreadable")]]);
   });
 
+  it("takes a run up that was faster in another process, which died with it before it wrote anything", async () => {
+    const store = memoryStore();
+    const clock = new FakeClock();
+    const app = new Stepmark({ store, workflows: [asks], clock });
+    await (await app.start(asks, undefined, { id })).settled();
+    await app.shutdown();
+    await store.post(id, { target: "ok", value: '["yes"]', at: 0 });
+    let isFaster = true;
+    const dead = { token: "dead", host: "another machine", pid: 1, processStart: "" };
+    const other: Store = {
+      ...store,
+      claim: async (...args) => {
+        if (isFaster) await store.claim(id, dead, () => true, { now: 0, until: 1_000 });
+        isFaster = false;
+        return store.claim(...args);
+      },
+    };
+    const worker = new Stepmark({ store: other, workflows: [asks], clock });
+    const running = worker.run({ interval: 1 });
+    await vi.waitFor(async () => expect((await store.read(id))?.owner).toEqual(dead));
+    await clock.advance(2_000);
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await worker.shutdown();
+    await running;
+  });
+
+  it("takes a run up again that is still due, though it has seen it so before", async () => {
+    const store = memoryStore();
+    const clock = new FakeClock();
+    const patient = workflow("patient", async () => waitFor("ok", { timeout: "1h" }));
+    const app = new Stepmark({ store, workflows: [patient], clock });
+    await (await app.start(patient, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(3_600_000);
+    const worker = new Stepmark({ store, workflows: [patient], clock });
+    const running = worker.run({ interval: 1 });
+    await vi.waitFor(async () => expect((await store.read(id))?.owner).toBeDefined());
+    // Another process takes it for its own, and comes to its end before the timer has gone off there.
+    const other = { token: "other", host: "another machine", pid: 1, processStart: "" };
+    const claim = await store.claim(id, other, () => true, { now: 0, until: 0 });
+    const { fence } = (claim as { run: { fence: number } }).run;
+    await store.append(id, fence, [], { status: "waiting", due: 3_600_000, release: true });
+    await clock.advance(0);
+    await vi.waitFor(async () => expect((await store.read(id))?.fence).toBeGreaterThan(fence));
+    await clock.advance(0);
+    await vi.waitFor(async () => expect(await store.read(id)).toMatchObject({ status: "completed" }));
+    await worker.shutdown();
+    await running;
+  });
+
+  it("takes intervals and leases that are longer than a timer runs: none goes off at once instead", async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error): number => warnings.push(name);
+    process.on("warning", note);
+    const { store, looked } = lookedAt(memoryStore());
+    const app = new Stepmark({ store, workflows: [asks], lease: "90d" });
+    await (await app.start(asks, undefined, { id })).settled();
+    const running = app.run({ interval: Number.POSITIVE_INFINITY });
+    await looked();
+    await new Promise((resolve) => setImmediate(resolve));
+    process.removeListener("warning", note);
+    expect(warnings).toEqual([]);
+    await app.shutdown();
+    await running;
+  });
+
   it("I8: works on SQLite, with two workers on one file", async () => {
     const store = (): ReturnType<typeof sqliteStore> => sqliteStore(":memory:");
     const one = store();

@@ -1,5 +1,14 @@
 /** `waitFor` in full: schemas, timeouts, and what is said of open waits. */
-import { memoryStore, type RunEvent, type StandardSchema, Stepmark, step, waitFor, workflow } from "stepmark";
+import {
+  memoryStore,
+  type RunEvent,
+  type StandardSchema,
+  Stepmark,
+  type Store,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
@@ -130,6 +139,20 @@ describe("a timeout", () => {
   });
   const hour = 3_600_000;
 
+  it.each([Number.POSITIVE_INFINITY, Number.MAX_VALUE, 1e18])("may be for ever (%d)", async (timeout) => {
+    const store = memoryStore();
+    const forEver = workflow("for ever", async () => waitFor<string>("ok", { timeout }));
+    const app = new Stepmark({ store, workflows: [forEver] });
+    const { waits } = await (await app.start(forEver, undefined, { id })).settled();
+    expect(waits).toMatchObject([{ name: "ok", due: 8.64e15 }]);
+    expect((await store.read(id))?.due).toBe(8.64e15);
+    await app.shutdown();
+    const again = new Stepmark({ store, workflows: [forEver] });
+    const run = await again.resume(id);
+    await again.answer(id, "ok", "yes");
+    expect(await run.result()).toEqual({ timedOut: false, value: "yes" });
+  });
+
   it("settles with a typed result, and the next wait gets the next answer", async () => {
     const clock = new FakeClock();
     const app = new Stepmark({ store: memoryStore(), workflows: [flow], clock });
@@ -165,6 +188,30 @@ describe("a timeout", () => {
     expect((await next.get(id)).waits).toMatchObject([{ key: "patient/ok~1", due: 2 * hour }]);
   });
 
+  it("that fell due while no process ran is not waited for once more: the run keeps its owner until it is over", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow], clock });
+    await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(2 * hour);
+    const pauses: number[] = [];
+    const noting: Store = {
+      ...store,
+      append: async (...args) => {
+        if (args[3]?.status === "waiting") pauses.push(args[3].due!);
+        return store.append(...args);
+      },
+    };
+    const again = new Stepmark({ store: noting, workflows: [flow], clock });
+    const run = await again.resume(id);
+    await rest();
+    expect(pauses).toEqual([]);
+    await clock.advance(0);
+    expect((await run.settled()).waits).toMatchObject([{ due: 3 * hour }]);
+    expect(pauses).toEqual([3 * hour]);
+  });
+
   it("that fell due while no process ran comes before an answer that was given later, and after one given before", async () => {
     for (const [given, expected] of [
       [hour - 1, { timedOut: false, value: "yes" }],
@@ -184,6 +231,27 @@ describe("a timeout", () => {
       expect(first!.timedOut).toBe(expected.timedOut || undefined);
       await next.shutdown();
     }
+  });
+
+  it("that has fallen due takes no answer any more, and says so to who gives one, whether a process has seen it or not", async () => {
+    const clock = new FakeClock();
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [flow], clock });
+    const { waits } = await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    await clock.advance(hour);
+    const outside = new Stepmark({ store, clock });
+    for (const target of ["ok", waits[0]!.key]) {
+      const late = outside.answer(id, target, "late");
+      await expect(late).rejects.toMatchObject({ code: "ANSWER", runId: id });
+      await expect(late).rejects.toThrow('The wait "ok" has timed out at 1970-01-01T01:00:00.000Z');
+    }
+    expect(await store.inbox(id)).toEqual([]);
+    const run = await new Stepmark({ store, workflows: [flow], clock }).resume(id);
+    await clock.advance(0);
+    await run.settled();
+    await outside.answer(id, "ok", "in time");
+    expect((await store.inbox(id)).map(({ target }) => target)).toEqual([(await outside.get(id)).waits[0]!.key]);
   });
 
   it("I5: is replayed from every prefix, and an early answer beats it", async () => {

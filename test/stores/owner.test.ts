@@ -3,8 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import process from "node:process";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { isDead, parseStat, thisProcess } from "../../runtime/stores/owner.js";
+import type { Owner } from "../../runtime/stores/store.js";
 
 const self = thisProcess("a");
 
@@ -35,6 +37,28 @@ describe("I8: an owner on this machine", () => {
     // Its number is still taken.
     process.kill(owner.pid, 0);
     parent.kill("SIGKILL");
+  });
+});
+
+describe("I8: an owner in a worker thread", () => {
+  it("is dead with its process at once, and else when its lease has run out, except to itself", async () => {
+    const code = `
+      const { parentPort } = require("node:worker_threads");
+      import("./dist/runtime/stores/owner.js").then(({ thisProcess, isDead }) => {
+        const owner = thisProcess("t");
+        parentPort.postMessage({ owner, isDeadToItself: isDead(owner, 0, 1_000), isMainDead: isDead(JSON.parse(process.env.MAIN), 0, 1_000) });
+      });`;
+    const worker = new Worker(code, { eval: true, env: { ...process.env, MAIN: JSON.stringify(self) } });
+    const [told] = (await once(worker, "message")) as [{ owner: Owner; isDeadToItself: boolean; isMainDead: boolean }];
+    await worker.terminate();
+    expect(told).toEqual({
+      owner: { ...self, token: "t", thread: worker.threadId === -1 ? expect.any(Number) : worker.threadId },
+      isDeadToItself: false,
+      isMainDead: false,
+    });
+    expect(isDead(told.owner, 1_000, 1_000)).toBe(false);
+    expect(isDead(told.owner, 1_000, 1_001)).toBe(true);
+    expect(isDead({ ...told.owner, processStart: "another time" }, 2_000, 1_000)).toBe(true);
   });
 });
 

@@ -1,5 +1,15 @@
 /** The SQLite store: the suite with each driver, and what is the file's own. */
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -78,6 +88,26 @@ describe.each(drivers)("the file (%s)", (driver) => {
     expect(await again.inbox("r")).toEqual([{ number: 1, target: "t", value: "[1]", at: 1 }]);
     await again.append("r", fence, [entry(3)]);
     await again.close();
+  });
+
+  it("may be reached by symbolic links, and not by a second name of its own: each would have a log of its own", async () => {
+    const path = newFile();
+    const first = sqliteStore(path, { driver });
+    await first.create(newRun("r"));
+    symlinkSync(path, `${path}.symbolic`);
+    const second = sqliteStore(`${path}.symbolic`, { driver });
+    await second.create(newRun("s"));
+    expect((await first.list({})).map(({ id }) => id)).toEqual(["s", "r"]);
+    await Promise.all([first.close(), second.close()]);
+    linkSync(path, `${path}.hard`);
+    for (const name of [path, `${path}.hard`]) {
+      const error = await failure(sqliteStore(name, { driver }).list({}));
+      expect(error.message).toMatch(/is one file with 2 names \(hard links\)/);
+    }
+    rmSync(`${path}.hard`);
+    const third = sqliteStore(path, { driver });
+    expect(await third.list({})).toHaveLength(2);
+    await third.close();
   });
 
   it("says that it is no database", async () => {

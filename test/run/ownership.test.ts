@@ -1,0 +1,168 @@
+/** What an app does with a run that it has taken, or may have taken, while its store fails or its clock is set (I8). */
+import { memoryStore, type Owner, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { steadyClock, systemClock } from "../../runtime/clock.js";
+import { rest } from "../support/kill.js";
+
+const id = "run";
+let bodies: string[] = [];
+let apps: Stepmark[] = [];
+const work = async (name: string): Promise<string> => {
+  bodies.push(name);
+  return name;
+};
+const flow = workflow("flow", async () => [await waitFor("ok"), await step(work, "a")]);
+
+beforeEach(() => {
+  bodies = [];
+  apps = [];
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.allSettled(apps.map((app) => app.shutdown()));
+});
+
+/** A process of this machine, which lives on; it looks after what it has left every few milliseconds. */
+function process(store: Store): Stepmark {
+  const app = new Stepmark({ store, workflows: [flow], lease: 30 });
+  apps.push(app);
+  return app;
+}
+
+describe("I8: a run that an app has without driving it is given up, though the app lives", () => {
+  /** A run that waits for its answer, and that nobody has. */
+  async function waiting(): Promise<ReturnType<typeof memoryStore>> {
+    const store = memoryStore();
+    const app = process(store);
+    await (await app.start(flow, undefined, { id })).settled();
+    await app.shutdown();
+    return store;
+  }
+
+  it("where the store has lost the answer to a claim that it has taken", async () => {
+    const store = await waiting();
+    let claims = 0;
+    const losing: Store = {
+      ...store,
+      claim: async (...args) => {
+        const claim = await store.claim(...args);
+        if (++claims === 1) throw new Error("the connection was cut");
+        return claim;
+      },
+    };
+    await expect(process(losing).resume(id)).rejects.toThrow("the connection was cut");
+    expect((await store.read(id))?.owner).toBeDefined();
+    await expect.poll(async () => (await store.read(id))?.owner).toBeUndefined();
+    const other = process(store);
+    const run = await other.resume(id);
+    await other.answer(id, "ok", 1);
+    expect(await run.result()).toEqual([1, "a"]);
+  });
+
+  it("and not given up where it takes it again before it can be", async () => {
+    const store = await waiting();
+    let claims = 0;
+    const losing: Store = {
+      ...store,
+      claim: async (...args) => {
+        const claim = await store.claim(...args);
+        if (++claims === 1) throw new Error("the connection was cut");
+        return claim;
+      },
+    };
+    const app = process(losing);
+    await expect(app.resume(id)).rejects.toThrow("the connection was cut");
+    await store.post(id, { target: "ok", value: "[1]", at: 0 });
+    expect(await (await app.resume(id)).result()).toEqual([1, "a"]);
+    expect(bodies).toEqual(["a"]);
+  });
+
+  it("where the store fails between a cancellation's claim and its end", async () => {
+    const store = await waiting();
+    let failures = 1;
+    const failing: Store = {
+      ...store,
+      append: async (...args) => {
+        if (args[3]?.status === "cancelled" && failures-- > 0) throw new Error("out of order");
+        return store.append(...args);
+      },
+    };
+    await expect(process(failing).cancel(id)).rejects.toThrow("out of order");
+    expect(await store.read(id)).toMatchObject({ status: "waiting", owner: undefined });
+    await process(store).cancel(id);
+    expect(await store.read(id)).toMatchObject({ status: "cancelled", owner: undefined });
+  });
+});
+
+describe("I8: an owner that may have lost its run", () => {
+  /** A run whose first body has ended, with another one to begin. */
+  const two = workflow("two", async () => [await step(first), await step(work, "second")]);
+  let end: () => void;
+  const first = async (): Promise<string> => {
+    bodies.push("first");
+    await new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    return "first";
+  };
+
+  it("begins no body without asking, though its clock was put back while it stood still", async () => {
+    let [time, steady] = [1e12, 0];
+    vi.spyOn(systemClock, "now").mockImplementation(() => time);
+    vi.spyOn(steadyClock, "now").mockImplementation(() => steady);
+    const store = memoryStore();
+    const other: Owner = { token: "other", host: "another machine", pid: 1, processStart: "" };
+    let asked = 0;
+    const watched: Store = {
+      ...store,
+      renew: async (...args) => {
+        asked++;
+        return store.renew(...args);
+      },
+    };
+    const app = new Stepmark({ store: watched, workflows: [two] });
+    apps.push(app);
+    const run = await app.start(two, undefined, { id });
+    const left = expect(run.result()).rejects.toMatchObject({ code: "STALE_OWNER" });
+    await rest();
+    // A minute has passed, and the clock says that it was an hour ago. The first body's outcome is taken, then the run is lost.
+    [time, steady] = [time - 3_600_000, 60_000];
+    const { append } = watched;
+    watched.append = async (...args) => {
+      await append(...args);
+      await store.claim(id, other, () => true, { now: 0, until: Number.MAX_SAFE_INTEGER });
+    };
+    end();
+    await left;
+    expect(asked).toBe(1);
+    expect(bodies).toEqual(["first"]);
+  });
+});
+
+it("a lease of no time is refused, with which no process could ever be sure of a run", () => {
+  expect(() => new Stepmark({ store: memoryStore(), lease: 0 })).toThrow(/`lease` of 0/);
+});
+
+it("I4: a store that throws where it should reject is a store that fails", async () => {
+  const store = memoryStore();
+  let [breaks, isBroken] = [true, false];
+  const throwing: Store = {
+    ...store,
+    append: (...args) => {
+      if (isBroken) throw new TypeError("no such table");
+      return store.append(...args);
+    },
+  };
+  const app = process(throwing);
+  const breaking = workflow("breaking", async () => {
+    await step(async () => {
+      isBroken = breaks;
+    });
+    return step(work, "b");
+  });
+  const run = await app.start(breaking, undefined, { id });
+  await expect(run.result()).rejects.toMatchObject({ code: "STORE", runId: id });
+  expect(bodies).toEqual([]);
+  breaks = isBroken = false;
+  expect(await (await app.resume(id)).result()).toBe("b");
+});
