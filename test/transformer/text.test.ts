@@ -294,6 +294,19 @@ describe("statements without semicolons", () => {
     }
   });
 
+  it.each([
+    "declare function h(x: string): void",
+    "export declare function h(): void",
+    'declare module "other"',
+    "namespace N { declare function h(): void",
+  ])("a loop after %s is no body of that", (declaration) => {
+    const end = declaration.startsWith("namespace") ? "}" : "";
+    const source = `${head}export const fs: any[] = []\n${declaration}\nfor (const x of [1, 2]) fs.push(async () => step(() => x))\n${end}`;
+    const strip = (text: string): string => transformSync(text, { loader: "ts" }).code;
+    expect(strip(source)).toContain("for (const x of");
+    expect(strip(edit(source))).toContain("for (const x of");
+  });
+
   it("that a keyword ends at its line", () => {
     const text = edited(`export function* g() { yield\no?.m()\nreturn\no?.m() }`);
     expect(text).toContain("yield\n;((");
