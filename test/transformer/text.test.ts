@@ -440,6 +440,26 @@ describe("what is left alone", () => {
     expect(transformText(source, { file: `/project/${name}`, root: "/project" })).toBeUndefined();
   });
 
+  const flow = `${head}export const each = async (xs: any[], f: any) => { for (const x of xs) await f(x); }; export const go = (xs: any[]) => each(xs, (x: any) => step(g, x));`;
+  const included = { root: "/project", include: ["src"] };
+
+  it.each([
+    ["minified", { minify: true, format: "esm" }],
+    ["minified for CommonJS", { minify: true, format: "cjs" }],
+    ["put into a function", { minify: true, format: "iife", globalName: "flow" }],
+    ["put into a function with its names kept", { minifySyntax: true, keepNames: true, format: "iife" }],
+  ] as const)("code that has been transformed and %s", (_name, options) => {
+    for (const source of [flow, flow.replace(head, "").replace("step(g, x)", "g(x)")]) {
+      const { code } = transformSync(transformText(source, { file, ...included })!.code, { loader: "ts", ...options });
+      expect(transformText(code, { file: "/project/src/flow.js", ...included })).toBeUndefined();
+    }
+  });
+
+  it("but not code that only looks at the runtime's state", () => {
+    const reader = 'export function modules() { return (globalThis as any)[Symbol.for("stepmark@1")].modules; }';
+    expect(edit(`${flow}\n${reader}`)).toContain("step.at(");
+  });
+
   it("a private name in a chain is no error in JavaScript", () => {
     expect(edited(`class A { #m() {} f(o) { return o?.#m(step(g)); } }`, "a.js")).toContain("$t1.#m, $t1, [step.at(");
   });
