@@ -281,14 +281,14 @@ export class Frame extends Scope {
 
   call(index: number, path: LoopPath, callee: unknown, self: unknown, args: unknown[]): unknown {
     const place = this.module.places[index]!;
-    const fn = callable(callee, place);
+    const fn = callable(callee, place, this.call);
     if (!this.run.open) return Reflect.apply(fn, self, args);
     return inMark(new MarkedCall(this, place, path, keysOf(self)), Reflect.apply, fn, self, args);
   }
 
   new(index: number, path: LoopPath, callee: unknown, args: unknown[]): unknown {
     const place = this.module.places[index]!;
-    const fn = constructible(callee, place);
+    const fn = constructible(callee, place, this.new);
     if (!this.run.open) return Reflect.construct(fn, args);
     return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args, fn);
   }
@@ -312,11 +312,11 @@ export class OutsideFrame {
   call(index: number, _path: LoopPath, callee: unknown, self: unknown, args: unknown[]): unknown {
     return typeof callee === "function"
       ? Reflect.apply(callee, self, args)
-      : callable(callee, this.module.places[index]!);
+      : callable(callee, this.module.places[index]!, this.call);
   }
 
   new(index: number, _path: LoopPath, callee: unknown, args: unknown[]): unknown {
-    return Reflect.construct(constructible(callee, this.module.places[index]!), args);
+    return Reflect.construct(constructible(callee, this.module.places[index]!, this.new), args);
   }
 
   itemKey(_iterable: unknown, index: number): PathElement {
@@ -416,12 +416,17 @@ function element(site: Site, index: number): PathElement | undefined {
 // biome-ignore lint/complexity/noBannedTypes: any callable
 type AnyFunction = Function;
 
-function callable(callee: unknown, place: Place): AnyFunction {
-  if (typeof callee === "function") return callee;
-  throw new TypeError(`${baseAnchor(place.anchor)} is not a function`);
+/** @param mark the function of ours that the code has called, which is none of the error's stack: that begins with the code's call */
+function callable(callee: unknown, place: Place, mark: AnyFunction): AnyFunction {
+  return typeof callee === "function" ? callee : refuse(`${baseAnchor(place.anchor)} is not a function`, mark);
 }
 
-function constructible(callee: unknown, place: Place): AnyFunction {
-  if (typeof callee === "function") return callee;
-  throw new TypeError(`${baseAnchor(place.anchor)} is not a constructor`);
+function constructible(callee: unknown, place: Place, mark: AnyFunction): AnyFunction {
+  return typeof callee === "function" ? callee : refuse(`${baseAnchor(place.anchor)} is not a constructor`, mark);
+}
+
+function refuse(message: string, mark: AnyFunction): never {
+  const error = new TypeError(message);
+  Error.captureStackTrace(error, mark);
+  throw error;
 }

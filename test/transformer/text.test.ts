@@ -294,6 +294,19 @@ describe("statements without semicolons", () => {
     }
   });
 
+  it.each([
+    "declare function h(x: string): void",
+    "export declare function h(): void",
+    'declare module "other"',
+    "namespace N { declare function h(): void",
+  ])("a loop after %s is no body of that", (declaration) => {
+    const end = declaration.startsWith("namespace") ? "}" : "";
+    const source = `${head}export const fs: any[] = []\n${declaration}\nfor (const x of [1, 2]) fs.push(async () => step(() => x))\n${end}`;
+    const strip = (text: string): string => transformSync(text, { loader: "ts" }).code;
+    expect(strip(source)).toContain("for (const x of");
+    expect(strip(edit(source))).toContain("for (const x of");
+  });
+
   it("that a keyword ends at its line", () => {
     const text = edited(`export function* g() { yield\no?.m()\nreturn\no?.m() }`);
     expect(text).toContain("yield\n;((");
@@ -425,6 +438,26 @@ describe("what is left alone", () => {
     ["is data", "a.json", `{ "stepmark": 1 }`],
   ])("a file that %s", (_name, name, source) => {
     expect(transformText(source, { file: `/project/${name}`, root: "/project" })).toBeUndefined();
+  });
+
+  const flow = `${head}export const each = async (xs: any[], f: any) => { for (const x of xs) await f(x); }; export const go = (xs: any[]) => each(xs, (x: any) => step(g, x));`;
+  const included = { root: "/project", include: ["src"] };
+
+  it.each([
+    ["minified", { minify: true, format: "esm" }],
+    ["minified for CommonJS", { minify: true, format: "cjs" }],
+    ["put into a function", { minify: true, format: "iife", globalName: "flow" }],
+    ["put into a function with its names kept", { minifySyntax: true, keepNames: true, format: "iife" }],
+  ] as const)("code that has been transformed and %s", (_name, options) => {
+    for (const source of [flow, flow.replace(head, "").replace("step(g, x)", "g(x)")]) {
+      const { code } = transformSync(transformText(source, { file, ...included })!.code, { loader: "ts", ...options });
+      expect(transformText(code, { file: "/project/src/flow.js", ...included })).toBeUndefined();
+    }
+  });
+
+  it("but not code that only looks at the runtime's state", () => {
+    const reader = 'export function modules() { return (globalThis as any)[Symbol.for("stepmark@1")].modules; }';
+    expect(edit(`${flow}\n${reader}`)).toContain("step.at(");
   });
 
   it("a private name in a chain is no error in JavaScript", () => {

@@ -102,3 +102,22 @@ describe("random programs", () => {
     }
   });
 });
+
+it.each(["order.nope(1)", "nope(1)", "new order.Nope()", "order?.nope(1)"])(
+  "the stack of an error about %s begins where the code stands",
+  async (call) => {
+    const source = `import { step, workflow } from "stepmark"; let nope: any; const id = (x: any) => x;
+    function wrong(order: any) { return ${call}; }
+    const told = (f: any) => { try { f({}); } catch (error: any) { return [error.name, error.stack.split("\\n")[1]]; } };
+    const outside = told(wrong);
+    export const w = workflow("w", async () => [outside, told(wrong)]);`;
+    for (const applier of appliers) {
+      const { result, error } = (await runTransformed(source, { applier })).observed;
+      expect(error).toBeUndefined();
+      for (const [name, frame] of JSON.parse(result!) as [string, string][]) {
+        expect(name).toBe("TypeError");
+        expect(frame).toMatch(/^ +at wrong \(/);
+      }
+    }
+  },
+);

@@ -28,6 +28,11 @@ export interface Applying {
   token(node: ts.Node, kind: ts.SyntaxKind): ts.Node;
 }
 
+/** `declare function f(): void`, `declare module "x"`. */
+function lacksBody(ts: TypeScript, statement: ts.Statement): boolean {
+  return (ts.isFunctionDeclaration(statement) || ts.isModuleDeclaration(statement)) && statement.body === undefined;
+}
+
 /** @param file the file that the plan was made for, without syntax errors */
 export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan): EditedText {
   const text = new EditedText(file.text);
@@ -60,15 +65,20 @@ export function applyPlanToText(ts: TypeScript, file: ts.SourceFile, plan: Plan)
   const inBlocks = new Set<ts.Statement>();
   const visitChildren = (node: ts.Node): void => {
     if (ts.isBlock(node)) for (const statement of node.statements) inBlocks.add(statement);
-    if ("statements" in node) separateChains(node.statements as ts.NodeArray<ts.Statement>);
+    if ("statements" in node) separate(node.statements as ts.NodeArray<ts.Statement>);
     forEachPart(ts, node, visit);
   };
-  /** A chain is written in parentheses, which would call what a line before without a semicolon ends with. */
-  const separateChains = (statements: readonly ts.Statement[]): void => {
+  /**
+   * A chain is written in parentheses, which would call what a line before without a semicolon ends with; and a loop in a block, which
+   * would be the body of a function that is only declared there.
+   */
+  const separate = (statements: readonly ts.Statement[]): void => {
     statements.forEach((statement, index) => {
       const before = statements[index - 1];
-      if (before === undefined || !chainStarts.has(statement.pos) || file.text[before.end - 1] === ";") return;
-      if (ts.isExpressionStatement(statement)) text.open(startOf(statement), ";");
+      if (before === undefined || file.text[before.end - 1] === ";") return;
+      const isChain = ts.isExpressionStatement(statement) && chainStarts.has(statement.pos);
+      const isLoop = labelledLoop(ts, statement) !== undefined;
+      if (isChain || (isLoop && lacksBody(ts, before))) text.open(startOf(statement), ";");
     });
   };
   const applying: Applying = {

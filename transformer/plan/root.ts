@@ -43,20 +43,27 @@ export function rootFrame(
   return `${name}.m || (${frame})(${global}[${builtin("Symbol")}.for("${RUNTIME}")])`;
 }
 
-/** Whether a file has such a function already. */
+/** Whether a file has such a function already, wherever a bundler or minifier may have put it. */
 export function hasRoot(ts: TypeScript, file: ts.SourceFile): boolean {
   // What was parsed says it in its text; what a transformer made of a file keeps the text from before.
   if (ts.getOriginalNode(file) === file && !file.text.includes(RUNTIME)) return false;
-  const mentionsRuntime = (node: ts.Node): boolean =>
-    isVerbatim(ts, node, RUNTIME) ||
-    (ts.isStringLiteralLike(node) && node.text === RUNTIME) ||
-    (forEachPart(ts, node, mentionsRuntime) ?? false);
-  return file.statements.some((statement) => ts.isFunctionDeclaration(statement) && mentionsRuntime(statement));
+  const tells = (node: ts.Node): boolean =>
+    isVerbatim(ts, node, RUNTIME) || tellsSites(ts, node) || (forEachPart(ts, node, tells) ?? false);
+  return tells(file);
 }
 
 /** Whether the node is text that the applier has handed over as it is. */
 function isVerbatim(ts: TypeScript, node: ts.Node, text: string): boolean {
   return ts.isIdentifier(node) && node.text.includes(text);
+}
+
+/** `r.module("src/flow.ts", "1ada0e5236276521", [...])` */
+function tellsSites(ts: TypeScript, node: ts.Node): boolean {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+  if (node.expression.name.text !== "module") return false;
+  const [path, text, rows] = node.arguments;
+  if (path === undefined || text === undefined || rows === undefined) return false;
+  return ts.isStringLiteralLike(path) && ts.isStringLiteralLike(text) && ts.isArrayLiteralExpression(rows);
 }
 
 /** JSON that is also safe in a script element and in old parsers. */
