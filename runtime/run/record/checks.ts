@@ -73,9 +73,10 @@ export class Checks {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
     const { id } = this.options;
-    if (!this.acceptsDivergence(entry.seq) && this.code.cameAnotherWay(call, recorded))
-      return anotherWay(id, call, recorded);
-    const verdict = judge(entry, call, this.code.rootChanged, this.mayAccept && this.acceptsEdits(entry.seq));
+    const way = this.code.compareWays(call, recorded);
+    if (way === "another" && !this.acceptsDivergence(entry.seq)) return anotherWay(id, call, recorded);
+    const mayAccept = this.mayAccept && this.acceptsEdits(entry.seq);
+    const verdict = judge(entry, call, way === "same", this.code.rootChanged, mayAccept);
     if (!verdict.hit) return notAHit(id, call, verdict);
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
