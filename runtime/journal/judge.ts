@@ -21,10 +21,17 @@ const hit: Verdict = { hit: true, edited: false };
 const edited: Verdict = { hit: true, edited: true };
 
 /**
+ * @param isSameWay whether code that is as it was came to the call on the way on which it came to the recorded one
  * @param rootChanged whether the workflow's own function is another one than when the run was recorded
  * @param acceptEdits whether the caller of `resume` accepts that arguments changed together with the code
  */
-export function judge(entry: Entry, asking: Asking, rootChanged: boolean, acceptEdits: boolean): Verdict {
+export function judge(
+  entry: Entry,
+  asking: Asking,
+  isSameWay: boolean,
+  rootChanged: boolean,
+  acceptEdits: boolean,
+): Verdict {
   if (entry.kind !== asking.kind) {
     return {
       hit: false,
@@ -39,7 +46,7 @@ export function judge(entry: Entry, asking: Asking, rootChanged: boolean, accept
       what: `${describe(asking.site)} has got a \`timeout\` since it was recorded, or has lost it: what it comes to has another shape`,
     };
   }
-  if (chainInDoubt(entry.chain ?? "", asking.chain)) {
+  if (!isSameWay && chainInDoubt(entry.chain ?? "", asking.chain)) {
     return {
       hit: false,
       reason: "ambiguous",

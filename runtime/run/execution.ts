@@ -34,6 +34,7 @@ import { whenNothingIsLeft } from "./process-end.js";
 import { type ChangeRequest, Changes } from "./record/changes.js";
 import { Checks } from "./record/checks.js";
 import { EditedCode } from "./record/edited-code.js";
+import type { AskingPlace } from "./record/own-key.js";
 import { PresentCode } from "./record/present-code.js";
 import { Replay } from "./record/replay.js";
 import { Standstill } from "./standstill.js";
@@ -175,7 +176,7 @@ export class Execution implements RunScope {
   // --- what the code asks for ----------------------------------------------------------------------------------------
 
   /** The replay key of a call, from that of its place and what else tells it apart. */
-  keyOf(place: Pick<CallRequest, "key" | "chain" | "entry">, args: string): string {
+  keyOf(place: AskingPlace, args: string): string {
     return this.checks.keyOf(place, args);
   }
 

@@ -51,6 +51,18 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
+/**
+ * Whether two chains of one build lead past other places. What a lock file calls the places says nothing of that: it may have been
+ * begun since. Of chains that are too long to say, `isTagged` tells whether both were made with the same tags.
+ */
+export function differInPlaces(then: string, now: string, isTagged: () => boolean): boolean {
+  if (then === now) return false;
+  if (then.includes(digested) || now.includes(digested)) return isTagged();
+  return then.replace(tagOfLevel, "") !== now.replace(tagOfLevel, "");
+}
+
+const tagOfLevel = /=[^^/]*/g;
+
 /** Whether a call was come to past a place where today's way does not lead, although that place is still there. */
 export function leadsElsewhere(then: string, now: string, isThere: (whereabouts: string) => boolean): boolean {
   const before = whereaboutsOf(then);

@@ -199,6 +199,25 @@ it("E4: what is gone with its file is an orphan once that is accepted", async ()
   expect(accepted).toMatchObject({ output: ["charge#1", "ship#3"], ran: ["ship"], orphans: ["w/tell()/mail"] });
 });
 
+it("an edit that was accepted and is taken back keeps what was gone, once that is accepted", async () => {
+  const helper = "const tell = async () => { await step(mail); };";
+  const v1 = flow(
+    "const a = await step(charge, 1); await tell(); await step(audit); return [a, await step(ship)];",
+    helper,
+  );
+  const v2 = flow("const a = await step(charge, 1); return [a, await step(ship)];");
+  const first = accept([], v1).lines;
+  const second = accept(first, v2).lines;
+  expect(second.filter(({ retired }) => retired).length).toBeGreaterThan(2);
+  const store = await record(v1, first);
+  const third = accept(second, v1).lines;
+  expect(third).toEqual(first);
+  const middle = store.fork("run", 3);
+  expect(await resume(middle, 3, v2, second)).toMatchObject({ output: ["charge#1", "ship#4"], ran: ["ship"] });
+  const back = await resume(middle.fork("run", 4), 4, v1, third);
+  expect(back).toMatchObject({ output: ["charge#1", "ship#4"], ran: [], orphans: [] });
+});
+
 describe("what is gone while something new does its work", () => {
   const helper = "const pay = async () => step(charge, 1);";
   const v1 = flow("const a = await pay(); const b = await pay(); return [a, b];", helper);
@@ -240,6 +259,43 @@ describe("what is gone while something new does its work", () => {
     const gone = lines.find(({ unclear }) => unclear)!;
     expect(inPay(after.filter(({ unclear }) => !unclear)).tag).toBe(gone.tag);
     expect(after.filter(({ unclear }) => unclear).map(({ tag }) => tag)).toEqual([inPay(lines).tag]);
+  });
+
+  it.each([
+    ["a helper's call that becomes a step", "const b = await step(pay);"],
+    ["or a workflow of its own", "const b = await payFlow(1);"],
+    ["or a run of its own", 'const b = await child(payFlow, 1, { id: "child" });'],
+  ])("%s is unclear, and refused; and so is the same taken back", async (_, call) => {
+    const called = { ...flow(`const b = await pay(); return [b];`, helper) };
+    const other = flow(`${call} return [b];`, `${helper}\nconst payFlow = workflow("pay", pay as any) as any;`);
+    const changed = { "flow.ts": other["flow.ts"]!.replace("import { step,", "import { child, step,") };
+    const there = await edit(called, changed, 1);
+    expect(there.lines.filter(({ unclear }) => unclear)).toMatchObject([{ anchor: "pay", kind: "call" }]);
+    const back = await edit(changed, called, 1);
+    expect(back.lines.filter(({ unclear }) => unclear)).not.toEqual([]);
+    for (const { unlocked, build, accepted } of [there, back]) {
+      for (const outcome of [unlocked, build, accepted]) {
+        expect(outcome.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+        expect(outcome.ran).toEqual([]);
+      }
+    }
+  });
+
+  it("a step without arguments that is renamed and extracted at once: by what is made of its result", async () => {
+    const drawn = flow("const a = await step(poll); return [a, await step(ship)];");
+    const extracted = flow(
+      "const a = await ask(); return [a, await step(ship)];",
+      `${bodies("question")}const ask = async () => step(question);`,
+    );
+    for (const [v1, v2, name] of [
+      [drawn, extracted, "poll"],
+      [extracted, drawn, "ask"],
+    ] as const) {
+      const { accepted, lines } = await edit(v1, v2, 1);
+      expect(lines.filter(({ unclear }) => unclear)).toContainEqual(expect.objectContaining({ anchor: name }));
+      expect(accepted.code).toMatch(/RETIRED_SITE|AMBIGUOUS_SITE/);
+      expect(accepted.ran).toEqual([]);
+    }
   });
 
   it("but not where a call is only taken away", async () => {

@@ -53,7 +53,17 @@ export function doubtsOf(
       now.only.find((each) => each.kind !== "function" && replaces(line, each));
     return place === undefined ? [] : [{ line, place }];
   });
-  return [...doubts, ...around(doubts, then.only)];
+  return [...doubts, ...below(doubts, then.only, workThen), ...around(doubts, then.only)];
+}
+
+/** What only a place that is in doubt has led to is so too: if it was said to be gone, so would be the work that is in doubt. */
+function below(doubts: readonly Doubt[], gone: readonly LockLine[], work: Work<LockLine>): Doubt[] {
+  const found = new Map(doubts.flatMap(({ line, place }) => work.below(line).map((each) => [each, place] as const)));
+  for (const { line } of doubts) found.delete(line);
+  return gone.flatMap((line) => {
+    const place = found.get(line);
+    return place === undefined || work.of(line).length === 0 ? [] : [{ line, place }];
+  });
 }
 
 /** What holds a place that is in doubt is so too: by itself it would say that its records are of no more use. */
@@ -102,9 +112,14 @@ class Work<T extends Station> {
   }
 
   of(station: T): T[] {
-    const sites = new Set<T>();
-    this.collect(station, sites, new Set());
-    return [...sites];
+    return this.below(station).filter(({ kind }) => kind === "site");
+  }
+
+  /** All calls that it leads to, itself first. */
+  below(station: T): T[] {
+    const found = new Set<T>();
+    this.collect(station, found);
+    return [...found];
   }
 
   /** Whether it is seen what functions a call enters. */
@@ -112,13 +127,12 @@ class Work<T extends Station> {
     return this.enteredBy(call).length > 0;
   }
 
-  private collect(station: T, sites: Set<T>, seen: Set<T>): void {
-    if (seen.has(station)) return;
-    seen.add(station);
-    if (station.kind === "site") sites.add(station);
+  private collect(station: T, found: Set<T>): void {
+    if (found.has(station)) return;
+    found.add(station);
     for (const fn of this.enteredBy(station))
       for (const each of this.inFunction.get(spell(inside(fn))) ?? [])
-        if (each.kind !== "function") this.collect(each, sites, seen);
+        if (each.kind !== "function") this.collect(each, found);
   }
 
   /** The functions that a call is given, those of the names that it calls, and one that stands where it is called. */

@@ -18,7 +18,7 @@ import {
 } from "../end/refusals.js";
 import { callerOf, changedPlaces, entryOf, isAnothers } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
-import { type Asker, ownKey } from "./own-key.js";
+import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
 
@@ -77,9 +77,9 @@ export class Checks {
   }
 
   /** The key of a call: that of its place, or, where the run is to go on though another call is recorded there, one of its own. */
-  keyOf({ key, chain, entry }: Omit<Asker, "args">, args: string): string {
+  keyOf({ key, chain, entry, record }: AskingPlace, args: string): string {
     if (!this.options.continueDivergence && this.replay.record.accepted.divergence === 0) return key;
-    const call = { key, chain, entry, args };
+    const call = { key, chain, entry, site: record, args };
     const recorded = this.replay.find(call.key);
     if (recorded === undefined || recorded.asked) return call.key;
     const own = ownKey(call);
@@ -91,7 +91,8 @@ export class Checks {
   private isAnother(call: Asker, recorded: RecordedCall): boolean {
     if (this.code.changedSince(recorded)) return false;
     const entry = recorded.outcome ?? recorded.open;
-    if (((entry ?? recorded).args ?? "") !== call.args || this.code.cameAnotherWay(call, recorded)) return true;
+    if (((entry ?? recorded).args ?? "") !== call.args || this.code.compareWays(call, recorded) === "another")
+      return true;
     return entry !== undefined && isAnothers(call, entry);
   }
 
@@ -100,9 +101,11 @@ export class Checks {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
     const { id } = this.options;
-    if (!this.acceptsDivergence(entry.seq) && this.code.cameAnotherWay(call, recorded))
+    const way = this.code.compareWays(call, recorded);
+    if (way === "another" && !this.acceptsDivergence(entry.seq))
       return anotherWay(id, call, recorded, this.followsFailure(recorded));
-    const verdict = judge(entry, call, this.code.rootChanged, this.mayAccept && this.acceptsEdits(entry.seq));
+    const mayAccept = this.mayAccept && this.acceptsEdits(entry.seq);
+    const verdict = judge(entry, call, way === "same", this.code.rootChanged, mayAccept);
     if (!verdict.hit) return notAHit(id, call, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);

@@ -3,7 +3,15 @@
  * calls that nobody has asked for. None of them may be done a second time in silence.
  */
 import { isAnother, isTheSame, type SiteRecord } from "../../journal/entry.js";
-import { changedTwins, isOnGoneWay, isSameTag, leadsElsewhere, tagsOf, textOf } from "../../scope/chain.js";
+import {
+  changedTwins,
+  differInPlaces,
+  isOnGoneWay,
+  isSameTag,
+  leadsElsewhere,
+  tagsOf,
+  textOf,
+} from "../../scope/chain.js";
 import type { ModuleTable } from "../../scope/module-table.js";
 import type { Call } from "../call.js";
 import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
@@ -54,9 +62,15 @@ export class EditedCode {
     return texts;
   }
 
-  /** Whether code that is as it was came to a call on another way, past other places, than when its record was made. */
-  cameAnotherWay({ chain }: Pick<Call, "chain">, recorded: RecordedCall): boolean {
-    return chain !== recorded.chain && chain !== "" && recorded.chain !== "" && !this.changedSince(recorded);
+  /**
+   * Whether code that is as it was came to a call on the way on which it came to it when its record was made, past the same places,
+   * or on another. Undefined if that cannot be said, since the code has changed or the call goes by a key.
+   */
+  compareWays({ chain, site }: Pick<Call, "chain" | "site">, recorded: RecordedCall): "same" | "another" | undefined {
+    if (chain === recorded.chain) return "same";
+    if (chain === "" || recorded.chain === "" || this.changedSince(recorded)) return undefined;
+    const isTagged = (): boolean => site?.tag === recorded.site?.tag;
+    return differInPlaces(recorded.chain, chain, isTagged) ? "another" : "same";
   }
 
   /** Whether the edits may have put a call to where another one stood when its record was made. */

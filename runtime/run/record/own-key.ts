@@ -9,7 +9,10 @@ import type { Call } from "../call.js";
 import { callerOf } from "./closure-order.js";
 
 /** What tells a call apart from another one with its key. */
-export type Asker = Pick<Call, "key" | "args" | "chain" | "entry">;
+export type Asker = Pick<Call, "key" | "args" | "chain" | "site" | "entry">;
+
+/** The same of a place, before anything is known of the call's arguments. */
+export type AskingPlace = Pick<Call, "key" | "chain" | "entry"> & { record: Call["site"] };
 
 /** The key of a call whose place is taken: the same on every pass that comes to it on this way, with these arguments. */
 export function ownKey(call: Asker): string {

@@ -11,8 +11,14 @@ const balance = async () => done("balance");
 const post = async (text: string) => done("post", text);
 const archive = async (text: string) => done("archive", text);
 const discard = async (text: string) => done("discard", text);
-const byMail = async (text: string) => done("byMail", text);
-const byPost = async (text: string) => done("byPost", text);
+
+async function byMail(text: string) {
+  return done("byMail", text);
+}
+
+async function byPost(text: string) {
+  return done("byPost", text);
+}
 
 const readers = {
   cash: async (id: string) => done("readCash", id),
