@@ -5,27 +5,22 @@ import { sealedAnswer, sealedError, sealedOutput } from "./rows.js";
 import type { Open } from "./sqlite-database.js";
 import type { Message, RunChange } from "./store.js";
 
-/** An append that waits for the end of its tick. */
-export interface Pending {
+export interface Append {
   id: string;
   fence: number;
-  /** Replay key of the first entry. */
-  key: string | undefined;
   entries: ReadonlyArray<{ seq: number; text: string }>;
   change: RunChange | undefined;
   at: number | undefined;
-  resolve(): void;
-  reject(error: unknown): void;
 }
 
-export function isSingle(batch: readonly Pending[]): boolean {
-  const [first] = batch;
-  return batch.length === 1 && first!.entries.length === 1 && first!.change === undefined;
+/** Whether it is written with one statement. */
+export function isSingle({ entries, change }: Append): boolean {
+  return entries.length === 1 && change === undefined;
 }
 
 /** Writes one append. What is wrong with it alone is returned, before anything of it is written. */
-export function append(statements: Open["statements"], pending: Pending): StepmarkError | undefined {
-  const { id, fence, entries, change, at } = pending;
+export function append(statements: Open["statements"], given: Append): StepmarkError | undefined {
+  const { id, fence, entries, change, at } = given;
   for (const { seq, text } of entries) {
     // Only the first can fail: the others follow it in number and in time.
     if (none(statements.append.run(seq, text, id, fence, seq - 1))) {

@@ -106,9 +106,11 @@ export function prepareDatabase(connection: Connection, path: string, settings: 
   }
   connection.exec("PRAGMA foreign_keys = ON");
   const isOlder = version !== 0 && version < schemaVersion;
-  if (version === 0) transaction(connection, () => createTables(connection, path));
-  else if (isOlder && settings.migrate) transaction(connection, () => migrate(connection));
+  if (version === 0) checkNew(connection, path);
+  // Before there are tables: what is written to a log reaches the disk with the first commit that has to.
   enterWal(connection, settings.busyTimeout);
+  connection.exec("PRAGMA synchronous = NORMAL");
+  if (version === 0 || (isOlder && settings.migrate)) transaction(connection, () => bringUpToDate(connection, path));
   connection.exec(`PRAGMA synchronous = ${settings.synchronous}`);
   return { version, are: isOlder ? (settings.migrate ? "migrated" : "left") : "current" };
 }
@@ -149,18 +151,24 @@ function enterWal(connection: Connection, patience: number): void {
   }
 }
 
-function createTables(connection: Connection, path: string): void {
-  // Another process may have been first, before this transaction began.
-  if (versionOf(connection) !== 0) return;
-  if (connection.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) {
+/** @throws StoreError for another program's database, of those that have no version of ours */
+function checkNew(connection: Connection, path: string): void {
+  const isEmpty = connection.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  // In this order: another process makes tables and version at once, and may do so in between.
+  if (!isEmpty && versionOf(connection) === 0) {
     throw new StoreError(`${path} is the database of another program`, {}, "Give stepmark a file of its own.");
   }
-  connection.exec(schema);
 }
 
-function migrate(connection: Connection): void {
+function bringUpToDate(connection: Connection, path: string): void {
   // Another process may have been first, before this transaction began.
-  for (let version = versionOf(connection); version < schemaVersion; version++) connection.exec(migrations[version]!);
+  let version = versionOf(connection);
+  if (version === 0) {
+    checkNew(connection, path);
+    connection.exec(schema);
+    return;
+  }
+  for (; version < schemaVersion; version++) connection.exec(migrations[version]!);
   connection.exec(`PRAGMA user_version = ${schemaVersion}`);
 }
 

@@ -18,7 +18,7 @@ import {
   standingOf,
 } from "./rows.js";
 import { checkSequence } from "./sequence.js";
-import { append, isSingle, none, type Pending, putMessage } from "./sqlite-append.js";
+import { type Append, append, isSingle, none, putMessage } from "./sqlite-append.js";
 import {
   checkFiles,
   checkWritable,
@@ -62,6 +62,19 @@ export function sqliteStore(path: string, options: SqliteOptions = {}): Store {
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
 const { setImmediate } = timers;
 
+/** What waits for the end of its tick, to be committed with all else that does. */
+interface Pending {
+  place: ErrorPlace;
+  /** What the database did if it fails. */
+  failing: string;
+  /** Whether it is written with one statement, which is a transaction of its own. */
+  single: boolean;
+  /** Writes it. What is wrong with it alone is returned, before anything of it is written. */
+  write(open: Open): StepmarkError | undefined;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
 class Sqlite implements Store {
   readonly #path: string;
   readonly #options: SqliteOptions;
@@ -78,7 +91,7 @@ class Sqlite implements Store {
   }
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
-    return this.#write(run.id, ({ statements }) => {
+    return this.#writeTogether(run.id, ({ statements }) => {
       const { id, workflow, scheme, createdAt, inputPrint, parent } = run;
       const { changes } = statements.create.run(
         id,
@@ -167,7 +180,7 @@ class Sqlite implements Store {
     isDead: (owner: Owner, leaseUntil: number) => boolean,
     lease: Lease,
   ): Promise<Claim> {
-    return this.#write(id, ({ statements }): Claim => {
+    return this.#writeTogether(id, ({ statements }): Claim => {
       const row = statements.read.get(id);
       if (!row) throw new RunNotFoundError(id);
       const run = runOf(row as Row);
@@ -188,20 +201,31 @@ class Sqlite implements Store {
     return new Promise((resolve, reject) => {
       this.#checkOpen(id);
       checkSequence(id, entries);
-      const pending: Pending = {
+      const given: Append = {
         id,
         fence,
-        key: entries[0]?.key,
         entries: entries.map((entry) => ({ seq: entry.seq, text: sealedEntry(id, entry) })),
         // What the caller does to the lists later is not ours.
         change: change && structuredClone(change),
         at: entries.at(-1)?.endedAt,
-        resolve,
-        reject,
       };
-      if (this.#pending.length === 0) setImmediate(this.#flush);
-      this.#pending.push(pending);
+      this.#wait({
+        place: { runId: id, key: entries[0]?.key },
+        failing: "did not take the append",
+        single: isSingle(given),
+        write: ({ statements }) => append(statements, given),
+        resolve: () => {
+          if (change?.wake !== undefined) this.#tell(change.wake.run);
+          resolve();
+        },
+        reject,
+      });
     });
+  }
+
+  #wait(pending: Pending): void {
+    if (this.#pending.length === 0) setImmediate(this.#flush);
+    this.#pending.push(pending);
   }
 
   async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
@@ -264,30 +288,26 @@ class Sqlite implements Store {
     }
   }
 
-  /** Commits the appends of this tick together. Each is acknowledged, or refused, on its own. */
+  /** Commits what has been written in this tick together. Each is acknowledged, or refused, on its own. */
   #flush = (): void => {
     const batch = this.#pending;
     if (batch.length === 0) return;
     this.#pending = [];
     const outcomes = this.#commit(batch);
-    batch.forEach(({ change, resolve, reject }, index) => {
+    batch.forEach(({ resolve, reject }, index) => {
       const refused = outcomes[index];
       if (refused) reject(refused);
-      else {
-        if (change?.wake !== undefined) this.#tell(change.wake.run);
-        resolve();
-      }
+      else resolve();
     });
   };
 
-  /** What is wrong with each append; undefined for those that are durable. */
+  /** What is wrong with each; undefined for those that are durable. */
   #commit(batch: readonly Pending[]): Array<StepmarkError | undefined> {
     try {
       const open = this.#ready();
       checkWritable(this.#path, open);
-      const apply = (): Array<StepmarkError | undefined> => batch.map((each) => append(open.statements, each));
-      // A single statement is a transaction of its own.
-      const outcomes = isSingle(batch) ? apply() : transaction(open.connection, apply);
+      const apply = (): Array<StepmarkError | undefined> => batch.map((each) => each.write(open));
+      const outcomes = batch.length === 1 && batch[0]!.single ? apply() : transaction(open.connection, apply);
       checkFiles(open);
       if (open.space !== undefined) open.space.ensure(open.files!.log.size);
       return outcomes;
@@ -296,11 +316,38 @@ class Sqlite implements Store {
       // One that is too large, for the disk or for SQLite, is no reason to refuse the others.
       const separable = batch.length > 1 && !isLocked(cause) && !isOurs(cause);
       if (separable) return batch.flatMap((each) => this.#commit([each]));
-      return batch.map(({ id, key }) => this.#failure("did not take the append", { runId: id, key }, cause));
+      return batch.map(({ failing, place }) => this.#failure(failing, place, cause));
     }
   }
 
-  /** Runs `work` in a transaction of its own, after the appends that were made before. */
+  /**
+   * Runs `work` at the end of the tick, in one transaction with all else of the tick: many runs are begun, or taken up, with one
+   * wait for the disk. It must not throw once it has written.
+   */
+  #writeTogether<T>(id: string, work: (open: Open) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#checkOpen(id);
+      let result: T;
+      this.#wait({
+        place: { runId: id },
+        failing: "failed",
+        single: false,
+        write: (open) => {
+          try {
+            result = work(open);
+            return undefined;
+          } catch (error) {
+            if (error instanceof StepmarkError) return error;
+            throw error;
+          }
+        },
+        resolve: () => resolve(result),
+        reject,
+      });
+    });
+  }
+
+  /** Runs `work` in a transaction of its own, after what was to be written before. */
   #write<T>(id: string | undefined, work: (open: Open) => T): T {
     this.#flush();
     return this.#use(id, (open) => {

@@ -17,7 +17,7 @@ import { StaleOwnerError, StoreError } from "../../runtime/errors.js";
 import { isDead } from "../../runtime/stores/owner.js";
 import { type SqliteOptions, sqliteStore } from "../../runtime/stores/sqlite.js";
 import { type Connection, type DriverName, openDatabase } from "../../runtime/stores/sqlite-driver.js";
-import type { Store } from "../../runtime/stores/store.js";
+import type { Claim, Store } from "../../runtime/stores/store.js";
 import { alive, dead, describeStore, entry, lease, newRun, owned, owner } from "./behaviour.js";
 import { type Stage, stage } from "./child.js";
 
@@ -349,7 +349,7 @@ describe("group commit", () => {
     await store.close();
   });
 
-  it("goes before a claim that follows in the same tick", async () => {
+  it("keeps the order of a tick, with a claim in the midst", async () => {
     const { watch, driver } = watched();
     const store = sqliteStore(newFile(), { driver, synchronous });
     const fence = await owned(store, "r");
@@ -359,8 +359,27 @@ describe("group commit", () => {
       store.claim("r", owner("b"), dead, lease),
       store.append("r", fence + 1, [entry(2)], {}),
     ]);
-    expect(commits(watch.executed)).toBe(3);
+    expect(commits(watch.executed)).toBe(1);
     expect(await store.entries("r")).toHaveLength(2);
+    await store.close();
+  });
+
+  it("begins and takes up many runs with one transaction each, and refuses one alone", async () => {
+    const { watch, driver } = watched();
+    const store = sqliteStore(newFile(), { driver, synchronous });
+    await store.read("r");
+    const ids = ["r1", "r2", "r3"];
+    watch.executed = [];
+    expect(await Promise.all(ids.map((id) => store.create(newRun(id))))).toMatchObject(
+      ids.map((id) => ({ run: { id } })),
+    );
+    expect(commits(watch.executed)).toBe(1);
+    const claim = (id: string): Promise<Claim> => store.claim(id, owner("a"), dead, lease);
+    const [first, none, last] = await Promise.allSettled([claim("r1"), claim("r0"), claim("r3")]);
+    expect(commits(watch.executed)).toBe(2);
+    expect(first).toMatchObject({ value: { claimed: true, run: { id: "r1" } } });
+    expect(none).toMatchObject({ reason: { code: "RUN_NOT_FOUND" } });
+    expect(last).toMatchObject({ value: { claimed: true, run: { id: "r3" } } });
     await store.close();
   });
 });
@@ -432,10 +451,12 @@ describe("the log's space", () => {
     watch.fail = (sql) => {
       if (sql.startsWith("BEGIN")) throw new Error("disk I/O error");
     };
-    await store.append("r", fence, [entry(1)]);
+    // More than there is room for.
+    const large = { ...entry(1), value: JSON.stringify(["x".repeat(600_000)]) };
+    await store.append("r", fence, [large]);
     expect(watch.executed.at(-1)).toBe("BEGIN IMMEDIATE");
     watch.fail = undefined;
-    expect(await store.entries("r")).toEqual([entry(1)]);
+    expect(await store.entries("r")).toEqual([large]);
     await store.close();
   });
 });
