@@ -10,7 +10,14 @@ import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
-import { type HostOptions, type HostTransform, hostTransform, lockedText } from "./host-transform.js";
+import {
+  type HostOptions,
+  type HostTransform,
+  type HostTransformed,
+  hostTransform,
+  lockedText,
+} from "./host-transform.js";
+import { throughEarlierMap, throughOurMap } from "./joined-maps.js";
 
 export interface JestOptions extends HostOptions {
   /** The transformer that comes after: a package or a file, alone or with its options. Without one the code is run as it is. */
@@ -40,25 +47,28 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
   const [name, nextOptions] = typeof transformer === "string" ? [transformer] : (transformer ?? []);
   const next = name === undefined ? plain : await load(name, nextOptions);
   const transforms = new Map<string, HostTransform>();
-  const transform = (code: string, file: string, { config: { rootDir } }: JestCall): TransformedSource => {
+  const transform = (code: string, file: string, { config: { rootDir } }: JestCall): HostTransformed | undefined => {
     if (!transforms.has(rootDir))
       transforms.set(rootDir, hostTransform(options, rootDir, "the options of stepmark/jest"));
-    const transformed = transforms.get(rootDir)!(code, file, (diagnostic) => {
+    return transforms.get(rootDir)!(code, file, (diagnostic) => {
       if (diagnostic.category === "error") throw new SyntaxError(formatDiagnostic(diagnostic));
       console.warn(formatDiagnostic(diagnostic));
     });
-    return transformed ?? { code };
   };
   const pass = (code: string, file: string, call: JestCall): TransformedSource => {
-    const transformed = transform(code, file, call);
-    return next === plain ? transformed : next.process(transformed.code, file, call);
+    const ours = transform(code, file, call);
+    if (ours === undefined) return next.process(code, file, call);
+    if (next === plain) return throughEarlierMap(ours, file);
+    return throughOurMap(next.process(ours.code, file, call), ours.map, file);
   };
   return {
     canInstrument: next.canInstrument ?? false,
     process: pass,
     async processAsync(code, file, call) {
       if (next.processAsync === undefined) return pass(code, file, call);
-      return next.processAsync(transform(code, file, call).code, file, call);
+      const ours = transform(code, file, call);
+      const made = await next.processAsync(ours?.code ?? code, file, call);
+      return ours === undefined ? made : throughOurMap(made, ours.map, file);
     },
     getCacheKey(code, file, call) {
       const rest = next.getCacheKey?.(code, file, call) ?? [code, file, call.configString, call.instrument];
