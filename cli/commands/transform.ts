@@ -2,8 +2,8 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
-import { throughEarlierMap } from "../../transformer/hosts/earlier-map.js";
 import { type HostTransform, hostTransform, scriptId } from "../../transformer/hosts/host-transform.js";
+import { throughEarlierMap } from "../../transformer/hosts/joined-maps.js";
 import { readProject } from "../../transformer/hosts/node/project-options.js";
 import { type Diagnostic, formatDiagnostic } from "../../transformer/transform-text.js";
 import { command, UsageError } from "../command.js";

@@ -1,5 +1,5 @@
 /** The Jest transformer, called as Jest calls it. */
-import { createRequire } from "node:module";
+import { createRequire, SourceMap } from "node:module";
 import { expect, it } from "vitest";
 import jest, { type JestOptions } from "../../transformer/hosts/jest.js";
 
@@ -27,6 +27,22 @@ it("runs code as it is where there is no other transformer", async () => {
   expect(code).toContain("step.at(");
   expect(map).toMatchObject({ sources: [expect.stringContaining("flow.ts")] });
 });
+
+it.each(["apart", "as text", "in the code"])(
+  "leads through the map of the transformer that comes after: %s",
+  async (where) => {
+    const transformer = await make({ transformer: [next, { map: where }] });
+    const text = `import { step } from "stepmark";\nexport const go = (): unknown => step(async () => "here");\n`;
+    for (const made of [transformer.process(text, file, call), await transformer.processAsync(text, file, call)]) {
+      const { sources, ...map } = JSON.parse(JSON.stringify(made.map)) as ConstructorParameters<typeof SourceMap>[0];
+      expect(sources).toEqual([file]);
+      const line = made.code.split("\n").findIndex((each) => each.includes('"here"'));
+      const column = made.code.split("\n")[line]!.indexOf('"here"');
+      const { originalLine, originalColumn } = new SourceMap({ ...map, sources }).findEntry(line, column) as never;
+      expect([originalLine, originalColumn]).toEqual([1, text.split("\n")[1]!.indexOf('"here"')]);
+    }
+  },
+);
 
 it("has a cache key of all that its output depends on", async () => {
   const keyOf = async (options: JestOptions, code = source) => (await make(options)).getCacheKey(code, file, call);

@@ -12,7 +12,14 @@ import { TransformerOptionsError } from "../errors.js";
 import { RUNTIME } from "../plan/root.js";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
-import { type HostOptions, type HostTransform, hostTransform, lockedText } from "./host-transform.js";
+import {
+  type HostOptions,
+  type HostTransform,
+  type HostTransformed,
+  hostTransform,
+  lockedText,
+} from "./host-transform.js";
+import { throughEarlierMap, throughOurMap } from "./joined-maps.js";
 import { tsJest } from "./types-checked.js";
 
 export interface JestOptions extends HostOptions {
@@ -43,22 +50,22 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
   const [name, nextOptions] = typeof transformer === "string" ? [transformer] : (transformer ?? []);
   const next = name === undefined ? plain : await load(name, nextOptions);
   const transforms = new Map<string, HostTransform>();
-  const transform = (code: string, file: string, { config: { rootDir } }: JestCall): TransformedSource => {
+  const transform = (code: string, file: string, { config: { rootDir } }: JestCall): HostTransformed | undefined => {
     if (!transforms.has(rootDir))
       transforms.set(rootDir, hostTransform(options, rootDir, "the options of stepmark/jest"));
-    const transformed = transforms.get(rootDir)!(code, file, (diagnostic) => {
+    return transforms.get(rootDir)!(code, file, (diagnostic) => {
       if (diagnostic.category === "error") throw new SyntaxError(formatDiagnostic(diagnostic));
       console.warn(formatDiagnostic(diagnostic));
     });
-    return transformed ?? { code };
   };
   const pass = (code: string, file: string, call: JestCall): TransformedSource => {
-    const transformed = transform(code, file, call);
-    if (next === plain) return transformed;
+    const ours = transform(code, file, call);
+    if (ours === undefined) return next.process(code, file, call);
+    if (next === plain) return throughEarlierMap(ours, file);
     try {
-      return madeOf(transformed, next.process(transformed.code, file, call));
+      return madeOf(ours, next.process(ours.code, file, call), file);
     } catch (fault) {
-      throw faultOf(transformed, fault);
+      throw faultOf(ours, fault);
     }
   };
   return {
@@ -66,11 +73,12 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
     process: pass,
     async processAsync(code, file, call) {
       if (next.processAsync === undefined) return pass(code, file, call);
-      const transformed = transform(code, file, call);
+      const ours = transform(code, file, call);
+      if (ours === undefined) return next.processAsync(code, file, call);
       try {
-        return madeOf(transformed, await next.processAsync(transformed.code, file, call));
+        return madeOf(ours, await next.processAsync(ours.code, file, call), file);
       } catch (fault) {
-        throw faultOf(transformed, fault);
+        throw faultOf(ours, fault);
       }
     },
     getCacheKey(code, file, call) {
@@ -82,13 +90,13 @@ async function createTransformer({ transformer, ...options }: JestOptions = {}):
 }
 
 /** What the next transformer has made, if it was the transformed code of which it has made it. */
-function madeOf({ code }: TransformedSource, made: TransformedSource): TransformedSource {
-  if (!code.includes(RUNTIME) || made.code.includes(RUNTIME)) return made;
+function madeOf({ code, map }: HostTransformed, made: TransformedSource, file: string): TransformedSource {
+  if (!code.includes(RUNTIME) || made.code.includes(RUNTIME)) return throughOurMap(made, map, file);
   throw new TransformerOptionsError(tsJest.what, tsJest.cure);
 }
 
 /** ts-jest's errors about types are no use where they are about transformed code. */
-function faultOf({ code }: TransformedSource, fault: unknown): unknown {
+function faultOf({ code }: HostTransformed, fault: unknown): unknown {
   if (!(fault instanceof Error) || fault.name !== "TSError" || !code.includes(RUNTIME)) return fault;
   return Object.assign(new TransformerOptionsError(tsJest.what, tsJest.cure), { cause: fault });
 }

@@ -4,8 +4,8 @@ import process from "node:process";
 import { createUnplugin, type UnpluginContextMeta } from "unplugin";
 import { formatDiagnostic } from "../transform-text.js";
 import { version } from "../version.js";
-import { throughEarlierMap } from "./earlier-map.js";
 import { type HostOptions, type HostTransform, hostTransform, projectFolder, scriptId } from "./host-transform.js";
+import { throughEarlierMap } from "./joined-maps.js";
 import { checkingLoader } from "./types-checked.js";
 
 export type { HostOptions } from "./host-transform.js";

@@ -1,8 +1,8 @@
 /** What becomes of a module that Node loads, whichever of Node's ways leads to it. */
 import process from "node:process";
 import { type Diagnostic, formatDiagnostic } from "../../transform-text.js";
-import { throughEarlierMap } from "../earlier-map.js";
 import { hostTransform } from "../host-transform.js";
+import { throughEarlierMap } from "../joined-maps.js";
 import type { Project } from "./project-options.js";
 
 export type Source = string | ArrayBuffer | NodeJS.TypedArray;

@@ -1,6 +1,6 @@
 /**
- * Code that a compiler has written names the map that leads to what it was compiled from. Node and esbuild go by that, but not
- * by two maps in a row: so ours is joined with it, for hosts that leave this to whoever changes the code.
+ * Maps in a row, for hosts that go by one alone and leave it to whoever changes the code to join them: Node and esbuild where the code
+ * was compiled before and names the map that leads on from it, Jest where another transformer comes after us.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -24,12 +24,36 @@ export function throughEarlierMap<T extends Code>(transformed: T, file: string):
   const at = fileOf(file);
   const earlier = address === undefined || at === undefined ? undefined : readMap(address, path.resolve(at));
   if (earlier === undefined) return transformed;
-  const joined = remapping([map as unknown as EncodedSourceMap, earlier], () => null, { decodedMappings: true });
   return {
     ...transformed,
     code: code.slice(0, -whole!.length),
-    map: new SourceMap(joined as ConstructorParameters<typeof SourceMap>[0]),
+    map: join(map as unknown as EncodedSourceMap, earlier),
   };
+}
+
+/** What another transformer makes of our code: its map stands apart, as an object or text, or in the code. */
+interface LaterCode {
+  code: string;
+  map?: object | string | null;
+}
+
+/**
+ * @param ours the map of the code that `later` was made of
+ * @returns `later` with a map that leads on to the source; as given if it has no map, or one of several sources
+ */
+export function throughOurMap<T extends LaterCode>(later: T, ours: SourceMap, file: string): T {
+  const [, address] = comment.exec(later.code) ?? [];
+  const map = later.map ?? (address === undefined ? undefined : readMap(address, file));
+  if (map === undefined) return later;
+  const parsed = (typeof map === "string" ? JSON.parse(map) : map) as EncodedSourceMap;
+  // Of several sources one alone is ours, and which is not said.
+  if (parsed.sources?.length !== 1) return later;
+  return { ...later, map: join(parsed, ours as unknown as EncodedSourceMap) };
+}
+
+function join(map: EncodedSourceMap, earlier: EncodedSourceMap): SourceMap {
+  const joined = remapping([map, earlier], () => null, { decodedMappings: true });
+  return new SourceMap(joined as ConstructorParameters<typeof SourceMap>[0]);
 }
 
 /** A map with absolute sources; undefined if it cannot be read, or leads nowhere. */

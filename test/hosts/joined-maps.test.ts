@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { transformSync } from "esbuild";
 import { afterAll, describe, expect, it } from "vitest";
-import { throughEarlierMap } from "../../transformer/hosts/earlier-map.js";
+import { throughEarlierMap } from "../../transformer/hosts/joined-maps.js";
 import { transformText } from "../../transformer/transform-text.js";
 
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "stepmark-maps-")));
