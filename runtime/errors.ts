@@ -291,21 +291,18 @@ export class SerialisationError extends StepmarkError {
   /** Where in the value, for instance `$.items[3].socket`. */
   readonly path: string;
   readonly #what: string;
+  readonly #cure: string;
 
-  constructor(what: string, path: string, place: ErrorPlace = {}) {
-    super(
-      "SERIALISATION",
-      `${what} at ${path}`,
-      "Return plain data, or register the class with `codec({ classes: [...] })`.",
-      place,
-    );
+  constructor(what: string, path: string, place: ErrorPlace = {}, cure = "Record plain data in its place.") {
+    super("SERIALISATION", `${what} at ${path}`, cure, place);
     this.path = path;
     this.#what = what;
+    this.#cure = cure;
   }
 
   /** The same error, telling where it happened. */
   placed(place: ErrorPlace): SerialisationError {
-    return new SerialisationError(this.#what, this.path, { ...place, cause: this.cause });
+    return new SerialisationError(this.#what, this.path, { ...place, cause: this.cause }, this.#cure);
   }
 }
 

@@ -730,7 +730,7 @@ describe("B58: what cannot be kept is refused with its path", () => {
   });
 
   it("tells what to record instead of a Response", () => {
-    expect(refusal({ r: new Response() }).message).toContain("await response.json()");
+    expect(refusal({ r: new Response() }).message).toContain("as `await response.json()`");
   });
 
   it("names the class to register", () => {

@@ -126,7 +126,10 @@ export class Driver {
       current: (id) => this.source(id),
       onError: options.onError,
     });
-    this.stopListening = store.onPost((id) => void this.news(id));
+    this.stopListening = store.onPost((id) => {
+      this.watch.expect(id);
+      void this.news(id);
+    });
   }
 
   /** @throws DuplicateWorkflowError if another workflow has its name */

@@ -1,4 +1,8 @@
-/** Asks the store for news of runs that this process does not drive: once an interval, for all who want to know. */
+/**
+ * Asks the store for news of runs that this process does not drive: again and again, once for all who want to know of a run.
+ * The less there is to be told of a run, and the more runs are watched, the less often.
+ */
+import { performance } from "node:perf_hooks";
 import { clearTimeout, setTimeout } from "node:timers";
 import { RunNotFoundError, ShutdownError } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
@@ -7,8 +11,22 @@ import { outsideRuns } from "../scope/outside.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import { pageSize } from "./event-stream.js";
 
-/** How often the store is asked about a run of another process, in milliseconds. */
-const interval = 100;
+/** How long the store is left alone about a run that has only just got further, and how long at most, in milliseconds. */
+const shortest = 100;
+const longest = 1_000;
+
+/** Most looks at the store in a second, for all runs together: a process that watches thousands must not be a burden. */
+const looksPerSecond = 1_000;
+
+/**
+ * Milliseconds until the store is asked about a run again.
+ *
+ * @param quiet for how long nothing has come of it
+ * @param runs how many are watched
+ */
+export function pauseAfter(quiet: number, runs: number): number {
+  return Math.max(shortest, Math.min(quiet / 10, longest), (runs * 1_000) / looksPerSecond);
+}
 
 /** Somebody who wants to know of a run until `look` or `fail` has told enough. */
 export interface Watcher {
@@ -28,6 +46,9 @@ interface Watched {
   /** Whom the store is being asked for, by the position that it is asked from. */
   readonly asking: Map<number, Asked>;
   news: News | undefined;
+  /** When the store said so, and since when it has said the same; by `performance.now`. */
+  toldAt: number;
+  sameSince: number;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -51,17 +72,19 @@ export class Watch {
 
   constructor(private readonly store: Store) {}
 
-  /** Asks for `watcher` at once, if nobody has just now, and then once an interval. */
+  /** Asks for `watcher` at once, if nobody has just now, and then after each pause. */
   add(id: string, watcher: Watcher): void {
     const watched = this.runs.get(id) ?? {
       watchers: new Set(),
       asking: new Map(),
       news: undefined,
+      toldAt: 0,
+      sameSince: 0,
       timer: undefined,
     };
     if (!this.closed) this.runs.set(id, watched);
-    const { news } = watched;
-    const isEnough = news !== undefined && holds(news, watcher.position);
+    const { news, toldAt } = watched;
+    const isEnough = news !== undefined && performance.now() - toldAt < shortest && holds(news, watcher.position);
     if (isEnough && tell(watcher, news)) return;
     watched.watchers.add(watcher);
     hold(watched);
@@ -71,6 +94,16 @@ export class Watch {
   remove(id: string, watcher: Watcher): void {
     const watched = this.runs.get(id);
     if (watched?.watchers.delete(watcher)) hold(watched);
+  }
+
+  /** There will be news of a run: it is looked for as soon and as often as if there had just been some. */
+  expect(id: string): void {
+    const watched = this.runs.get(id);
+    if (watched?.timer === undefined) return;
+    clearTimeout(watched.timer);
+    watched.timer = undefined;
+    watched.sameSince = performance.now();
+    this.arm(id, watched);
   }
 
   /** From now on everybody gets what the store can tell at once, and does not wait for news. */
@@ -98,6 +131,9 @@ export class Watch {
     };
     this.read(id, from).then(
       (news) => {
+        const now = performance.now();
+        if (isNew(news, watched.news)) watched.sameSince = now;
+        watched.toldAt = now;
         watched.news = news;
         const isEnough = this.closed || holds(news, from);
         take(isEnough ? [...watchers, ...asked.late] : watchers, (watcher) => tell(watcher, news));
@@ -129,14 +165,16 @@ export class Watch {
 
   private arm(id: string, watched: Watched): void {
     watched.timer ??= outsideRuns(() =>
-      setTimeout(() => {
-        watched.timer = undefined;
-        watched.news = undefined;
-        const watchers = [...watched.watchers];
-        const from = Math.min(...watchers.map(({ position }) => position));
-        if (watchers.length > 0) this.ask(id, watched, from, watchers);
-        else if (this.runs.get(id) === watched) this.runs.delete(id);
-      }, interval),
+      setTimeout(
+        () => {
+          watched.timer = undefined;
+          const watchers = [...watched.watchers];
+          const from = Math.min(...watchers.map(({ position }) => position));
+          if (watchers.length > 0) this.ask(id, watched, from, watchers);
+          else if (this.runs.get(id) === watched) this.runs.delete(id);
+        },
+        pauseAfter(performance.now() - watched.sameSince, this.runs.size),
+      ),
     );
     hold(watched);
   }
@@ -158,6 +196,12 @@ function giveUp(id: string, { watchers, asking, timer }: Watched): void {
     watchers.delete(watcher);
     watcher.fail(new ShutdownError(id));
   }
+}
+
+/** Whether the run has got further than it was. */
+function isNew({ run, entries }: News, last: News | undefined): boolean {
+  if (entries.length > 0 || last === undefined) return true;
+  return run.status !== last.run.status || run.updatedAt !== last.run.updatedAt || run.fence !== last.run.fence;
 }
 
 /**

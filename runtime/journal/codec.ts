@@ -12,7 +12,7 @@ import { DecodeError, InvalidArgumentError, SerialisationError } from "../errors
 import { isA, shown, wordsOf } from "./careful.js";
 import { depthOf, leadsToItself } from "./flat.js";
 import { locate, refusalWords } from "./locate.js";
-import { Damage, type Payload, UnknownTag } from "./payload.js";
+import { Damage, type Payload, Refusal, UnknownTag } from "./payload.js";
 import { customPrefix, type Registry, registry, type TypeOptions } from "./registry.js";
 import { tagged } from "./tagged.js";
 
@@ -61,7 +61,12 @@ export function codec(options: CodecOptions = {}): Codec {
     encode(value) {
       const text = encode(value, known);
       if (exceeds(text, maxBytes)) {
-        throw new SerialisationError(`The value takes more than the limit of ${maxBytes} bytes`, "$");
+        throw new SerialisationError(
+          `The value takes more than the limit of ${maxBytes} bytes`,
+          "$",
+          {},
+          "Record less of it, or raise `maxBytes`.",
+        );
       }
       return text;
     },
@@ -105,7 +110,12 @@ function encode(value: unknown, known: Registry): string {
     if (depthOf(flat) > maxDepth) throw tooDeep();
     // Such a cycle could not be closed: `decode` would need its own result.
     if (customs && leadsToItself(flat, customPrefix)) {
-      throw new SerialisationError("Cannot record a cycle through a type with `encode` and `decode`", "$");
+      throw new SerialisationError(
+        "Cannot record a cycle through a type with `encode` and `decode`",
+        "$",
+        {},
+        "Let `encode` leave out what leads back.",
+      );
     }
   }
   return (text as WellFormed).isWellFormed() ? text : text.replace(loneSurrogate, escaped);
@@ -124,15 +134,26 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16)}
 function refusal(value: unknown, known: Registry, error: unknown): SerialisationError {
   if (isA(error, RangeError) && /call stack/i.test(error.message)) return tooDeep();
   if (isA(error, RangeError) && /string length/i.test(error.message)) {
-    return new SerialisationError("The value is too large for one text", "$", { cause: error });
+    return new SerialisationError(
+      "The value is too large for one text",
+      "$",
+      { cause: error },
+      "Record it in parts, or where it is kept.",
+    );
   }
   const found = locate(value, known);
   const reason = found?.reason ?? error;
-  return new SerialisationError(refusalWords(reason), found?.path ?? "$", { cause: reason });
+  const cure = isA(reason, Refusal) ? reason.cure : undefined;
+  return new SerialisationError(refusalWords(reason), found?.path ?? "$", { cause: reason }, cure);
 }
 
 function tooDeep(): SerialisationError {
-  return new SerialisationError(`The value is nested too deeply, more than ${maxDepth} levels`, "$");
+  return new SerialisationError(
+    `The value is nested too deeply, more than ${maxDepth} levels`,
+    "$",
+    {},
+    "Record it in a flatter form, for instance as a list.",
+  );
 }
 
 function exceeds(text: string, maxBytes: number): boolean {

@@ -3,7 +3,15 @@
 export type Payload = [tag: string, ...rest: unknown[]];
 
 /** Why a value cannot be recorded; becomes a SerialisationError once the path is known. */
-export class Refusal extends Error {}
+export class Refusal extends Error {
+  /** @param cure by default, plain data in the value's place */
+  constructor(
+    what: string,
+    readonly cure?: string,
+  ) {
+    super(what);
+  }
+}
 
 /** The text of a recorded value contradicts itself. */
 export class Damage extends Error {}

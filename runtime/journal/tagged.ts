@@ -79,7 +79,8 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
 /** An instance of a registered class is all that it owns. */
 function taggedInstance(value: object, tag: string): Payload {
   refuseSymbols(value, "none");
-  if (isMoreThanFields(value)) throw new Refusal(`an instance of ${className(value)} that is more than its fields`);
+  if (isMoreThanFields(value))
+    throw new Refusal(`an instance of ${className(value)} that is more than its fields`, typeCure);
   const shown = Object.keys(value);
   const hidden = hiddenKeys(value, shown);
   if (hidden.length > 0) return [`${hiddenPrefix}${tag}`, ...counted(value, hidden, shown)];
@@ -175,7 +176,7 @@ function taggedRegExp(value: RegExp): Payload | undefined {
 function taggedSubclass(value: object, prototype: object, registry: Registry): Payload {
   const base = builtinErrorOf(prototype);
   if (base !== undefined) return taggedError(value, base, registry);
-  throw new Refusal(describe(value, prototype));
+  throw refusalOf(value, prototype);
 }
 
 function taggedError(value: object, base: string, registry: Registry): Payload {
@@ -227,19 +228,26 @@ function errorFields(value: object, extra: Record<string, unknown> = {}): unknow
   return [count, ...entries(value, hidden), ...Object.entries(extra).flat(), ...own];
 }
 
-function describe(value: object, prototype: object): string {
-  if (types.isPromise(value)) return "a promise (await it first)";
-  if (types.isGeneratorObject(value)) return "a generator (record an array of what it yields)";
+function refusalOf(value: object, prototype: object): Refusal {
+  if (types.isPromise(value)) return new Refusal("a promise", "Await it first.");
+  if (types.isGeneratorObject(value)) return new Refusal("a generator", "Record an array of what it yields.");
   const name = className(value);
   const instead = instances[name];
   if (instead !== undefined && isGlobal(name, prototype))
-    return `a ${name} (record what you need of it, as ${instead})`;
+    return new Refusal(`a ${name}`, `Record what you need of it, as ${instead}.`);
   for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at)) {
     const base = builtinOf(at);
-    if (base !== undefined && base !== "Object") return `an instance of ${name || "a class"}, a subclass of ${base},`;
+    if (base === undefined || base === "Object") continue;
+    return new Refusal(`an instance of ${name || "a class"}, a subclass of ${base},`, typeCure);
   }
-  return name ? `an instance of the class ${name}` : "an object with a prototype of its own";
+  return name
+    ? new Refusal(`an instance of the class ${name}`, classCure)
+    : new Refusal("an object with a prototype of its own");
 }
+
+const classCure = "Record plain data in its place, or register the class: `codec({ classes: [...] })`.";
+const typeCure =
+  "Record plain data in its place, or tell how it is kept: `codec({ types: { name: { class, encode, decode } } })`.";
 
 /** What to record instead of what holds a connection, a stream or the like. */
 const instances: Readonly<Record<string, string>> = {

@@ -2,7 +2,10 @@
 import { createHash } from "node:crypto";
 import type { LoopPath, PathElement } from "./site-table.js";
 
-/** Number of the key scheme; stored with each run, since a run is only replayed under the scheme of its keys. */
+/**
+ * Number of the key scheme; stored with each run, since a run is only replayed under the scheme of its keys. Goes up when a
+ * release spells a key, a chain or a fingerprint otherwise than the release before: `test/scheme` tells.
+ */
 export const KEY_SCHEME = 1;
 
 /** A key longer than this (in UTF-16 units) keeps its tail and has its head replaced by a digest. */

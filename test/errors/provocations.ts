@@ -192,6 +192,21 @@ export const provocations: Provocation[] = [
     message: "This Stepmark was shut down. Make a new one. [INVALID_ARGUMENT]",
   },
   {
+    code: "INVALID_ARGUMENT",
+    when: "a class with private fields is registered",
+    provoke: () => {
+      class Money {
+        readonly #cents = 5;
+        get cents(): number {
+          return this.#cents;
+        }
+      }
+      return errorOf(() => codec({ classes: [Money] }));
+    },
+    message:
+      'Instances of "Money" keep more than their own fields show (`#cents`), and a copy would be without it. Tell how they are kept, in `types: { "Money": { class, encode, decode } }`. [INVALID_ARGUMENT]',
+  },
+  {
     code: "AMBIGUOUS_SCOPE",
     when: "untransformed code calls a module-level function several times at once",
     provoke: () => failure(workflow("scatter", async () => scatter(["a", "b"], workOn))),
@@ -321,6 +336,21 @@ export const provocations: Provocation[] = [
       '5 processes in a row have ended while they drove the run, and it got no further, so no other takes it up (run "run"). Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run. [RUN_POISONED]',
   },
   {
+    code: "RUN_POISONED",
+    when: "processes that recover the run keep dying with it",
+    provoke: async () => {
+      const store = memoryStore();
+      await new Stepmark({ store }).start(never, undefined, { id });
+      const owner = { ...(await store.read(id))!.owner!, token: "dead", pid: 2 ** 31 - 1 };
+      const takeovers = { count: 4, reached: 0 };
+      await store.claim(id, { ...owner, takeovers }, () => true, { now: 0, until: 0 });
+      const [run] = await new Stepmark({ store, workflows: [never] }).recover();
+      return errorOf(() => run!.result());
+    },
+    message:
+      '5 processes in a row have ended while they drove the run, and it got no further, so no other takes it up (run "run"). Find out what in it ends the process (memory, `process.exit`, a native fault); then `resume` the run. [RUN_POISONED]',
+  },
+  {
     code: "STALE_OWNER",
     when: "another process has taken a waiting run over",
     provoke: async () => {
@@ -359,28 +389,52 @@ export const provocations: Provocation[] = [
     when: "a step returns what cannot be kept",
     provoke: () => failure(workflow("socket", async () => step(async () => ({ items: [1, () => {}] })))), // SERIALISATION
     message:
-      'Cannot record a function at $.items[1] (run "run", key socket/step, at test/errors/provocations.ts:#). Return plain data, or register the class with `codec({ classes: [...] })`. [SERIALISATION]',
+      'Cannot record a function at $.items[1] (run "run", key socket/step, at test/errors/provocations.ts:#). Record plain data in its place. [SERIALISATION]',
   },
   {
     code: "SERIALISATION",
     when: "the workflow returns what cannot be kept",
     provoke: () => failure(workflow("output", async () => ({ close: () => {} }))),
-    message:
-      'Cannot record a function at $.close (run "run"). Return plain data, or register the class with `codec({ classes: [...] })`. [SERIALISATION]',
+    message: 'Cannot record a function at $.close (run "run"). Record plain data in its place. [SERIALISATION]',
   },
   {
     code: "SERIALISATION",
     when: "a run is started with what cannot be kept",
     provoke: () => errorOf(() => new Stepmark({ store: memoryStore() }).start(never as AnyWorkflow, () => {}, { id })),
-    message:
-      'Cannot record a function at $ (run "run"). Return plain data, or register the class with `codec({ classes: [...] })`. [SERIALISATION]',
+    message: 'Cannot record a function at $ (run "run"). Record plain data in its place. [SERIALISATION]',
   },
   {
     code: "SERIALISATION",
     when: "the payload of a wait cannot be kept",
     provoke: () => failure(workflow("payload", async () => waitFor("ok", { payload: Symbol("no") }))), // SERIALISATION
     message:
-      'Cannot record a symbol at $ (run "run", key payload/ok, at test/errors/provocations.ts:#). Return plain data, or register the class with `codec({ classes: [...] })`. [SERIALISATION]',
+      'Cannot record a symbol at $ (run "run", key payload/ok, at test/errors/provocations.ts:#). Record plain data in its place. [SERIALISATION]',
+  },
+  {
+    code: "SERIALISATION",
+    when: "a step returns an instance of a class that is not registered",
+    provoke: () => failure(workflow("place", async () => step(async () => ({ at: new Point(1) })))), // SERIALISATION
+    message:
+      'Cannot record an instance of the class Point at $.at (run "run", key place/step, at test/errors/provocations.ts:#). Record plain data in its place, or register the class: `codec({ classes: [...] })`. [SERIALISATION]',
+  },
+  {
+    code: "SERIALISATION",
+    when: "a step returns a response that it has not read",
+    provoke: () => failure(workflow("ask", async () => step(async () => new Response("x")))), // SERIALISATION
+    message:
+      'Cannot record a Response at $ (run "run", key ask/Response, at test/errors/provocations.ts:#). Record what you need of it, as `await response.json()`. [SERIALISATION]',
+  },
+  {
+    code: "SERIALISATION",
+    when: "an answer is nested too deeply",
+    provoke: async () => {
+      let deep: unknown = 0;
+      for (let i = 0; i < 2_000; i++) deep = [deep];
+      const app = await waiting();
+      return errorOf(() => app.answer(id, "approve", deep));
+    },
+    message:
+      'The value is nested too deeply, more than 1000 levels at $ (run "run"). Record it in a flatter form, for instance as a list. [SERIALISATION]',
   },
   {
     code: "DECODE",
@@ -525,6 +579,28 @@ export const provocations: Provocation[] = [
     message: `The database /data/runs.db failed: file is not a database. Give the path of a file of stepmark's own, or restore the file from a backup. What was being written does not count as done: \`resume\` the run after that. [STORE]`,
   },
   {
+    code: "STORE",
+    when: "the command line is to write to a file of an older version",
+    provoke: async () => {
+      const folder = mkdtempSync(join(tmpdir(), "stepmark-errors-"));
+      const path = join(folder, "runs.db");
+      const made = sqliteStore(path);
+      await made.list({});
+      await made.close();
+      const file = openDatabase(path);
+      file.exec("PRAGMA user_version = 2");
+      file.close();
+      const error = (await errorOf(() =>
+        new Stepmark({ store: sqliteStore(path, { migrate: false }) }).start(never),
+      )) as Error;
+      rmSync(folder, { recursive: true });
+      error.message = error.message.replace(folder, "/data");
+      return error;
+    },
+    message:
+      "The database /data/runs.db was written by an older version of stepmark (its tables have version 2, this one writes 3), and only an app brings it up to date. Use the command of the version that the app has, or stop all processes of the file and start the app with this version. [STORE]",
+  },
+  {
     code: "BLOB",
     when: "a large value is gone from where it was put",
     provoke: async () => {
@@ -666,40 +742,6 @@ export const provocations: Provocation[] = [
       return failure(workflow("declined", async () => step({ retries: 5 }, refuse)));
     },
     message: "The card was declined at attempt 1",
-  },
-  {
-    code: "DAMAGED_JOURNAL",
-    when: "an entry is missing",
-    provoke: async () => {
-      const flow = workflow("whole", async () => [await step(one), await step(one)]);
-      const store = memoryStore();
-      await (await new Stepmark({ store }).start(flow, undefined, { id })).result();
-      const fork = store.fork(id, 2);
-      const entries = async (): Promise<Entry[]> => (await fork.entries(id)).slice(1);
-      return errorOf(() => new Stepmark({ store: override(fork, { entries }), workflows: [flow] }).resume(id));
-    },
-    message:
-      'The journal has entry 2 where entry 1 should be (run "run", key whole/one~1). Nothing was changed: restore the store from a backup. A journal is not to be edited; to run failed steps again there is `resume(id, { retry: "all" })`. [DAMAGED_JOURNAL]',
-  },
-  {
-    code: "NEWER_VERSION",
-    when: "the database's tables are newer than the library",
-    provoke: async () => {
-      const folder = mkdtempSync(join(tmpdir(), "stepmark-errors-"));
-      const path = join(folder, "runs.db");
-      const made = sqliteStore(path);
-      await made.list({});
-      await made.close();
-      const file = openDatabase(path, undefined);
-      file.exec("PRAGMA user_version = 99");
-      file.close();
-      const error = (await errorOf(() => new Stepmark({ store: sqliteStore(path) }).list())) as Error;
-      rmSync(folder, { recursive: true });
-      error.message = error.message.replace(folder, "/data");
-      return error;
-    },
-    message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
   },
   {
     code: "LOCK_FILE",
