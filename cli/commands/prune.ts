@@ -3,8 +3,8 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { endedStatuses } from "../../runtime/app/ended.js";
 import { prune } from "../../runtime/app/prune.js";
-import { type Duration, milliseconds } from "../../runtime/calls/duration.js";
 import { command, UsageError } from "../command.js";
+import { durationOption } from "../duration-option.js";
 import { existingStore, storeOption, using } from "../run-store.js";
 import { counted, visible } from "../words.js";
 import { statusesOf, wholeNumber } from "./runs.js";
@@ -34,11 +34,10 @@ not ended stay, and so do child runs whose outcome may still be asked for.`,
   async run({ values }, { print, warn }) {
     const olderThan = values["older-than"];
     if (olderThan === undefined) throw new UsageError("--older-than has to say how long ago runs must have ended");
-    milliseconds(olderThan as Duration, "`--older-than`");
     const { archive, workflow } = values;
     const dryRun = values["dry-run"] ?? false;
     const options = {
-      olderThan: olderThan as Duration,
+      olderThan: durationOption("--older-than", olderThan),
       dryRun,
       ...(values.status !== undefined && { status: statusesOf(values.status, endedStatuses) }),
       ...(workflow !== undefined && { workflow }),

@@ -1,13 +1,13 @@
 /** `stepmark replay`: recorded runs against a build, before it is deployed. */
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import { type Duration, milliseconds } from "../../runtime/calls/duration.js";
 import { codec as makeCodec } from "../../runtime/journal/codec.js";
 import { describeReport, type ReplayOptions, type ReplayReport, replayRun } from "../../runtime/rehearsal/replay.js";
 import { type ExportedRun, readExport } from "../../runtime/transfer/read-export.js";
 import { readWhole } from "../../runtime/transfer/read-whole.js";
 import { command, UsageError } from "../command.js";
 import { cureFor } from "../cures.js";
+import { durationOption } from "../duration-option.js";
 import { defaultStore, existingStore } from "../run-store.js";
 import { withWorkflows, workflowsOption } from "../workflows.js";
 
@@ -34,7 +34,7 @@ it could be gone on with: what the record answers, what is edited, left over or 
   ends: "Ends with 1 if a run could not be gone on with.",
   async run({ values, positionals }, { print }) {
     if (values.workflows === undefined) throw new UsageError("--workflows has to name the module of the workflows");
-    const grace = milliseconds(values.grace as Duration, "`--grace`");
+    const grace = durationOption("--grace", values.grace);
     const runs = runsOf(positionals, values.store);
     return withWorkflows(values.workflows, async ({ workflows, codec = makeCodec() }) => {
       const options: ReplayOptions = { workflows, codec, grace, accept: values.accept as "edits" | undefined };

@@ -1,9 +1,9 @@
 /** `stepmark runs`: the runs of a store. */
 import { runInfo } from "../../runtime/app/run-info.js";
-import { type Duration, milliseconds } from "../../runtime/calls/duration.js";
 import { jsonView } from "../../runtime/http/json-view.js";
 import type { ListFilter, RunRecord, Store, StoredStatus } from "../../runtime/stores/store.js";
 import { command, listed, UsageError } from "../command.js";
+import { durationOption } from "../duration-option.js";
 import { cut, type Look, table } from "../look.js";
 import { driverOf, plainCodec, readField } from "../run-state.js";
 import { existingStore, storeOption, using } from "../run-store.js";
@@ -47,7 +47,7 @@ to be known of it at once: why it failed, what it waits for, or that nobody driv
       const failed = rows.find(({ status }) => status === "failed");
       if (failed !== undefined && look.width !== undefined && !values.json)
         warn(`\`stepmark show ${quoted(failed.id)}\` tells why it has failed, and what helps.`);
-      if (wanted.length > limit) warn(`There are more: --limit ${limit * 2} shows them.`);
+      if (wanted.length > limit) warn(`There are more: --limit ${limit * 2} shows as many again.`);
       else if (wanted.length === 0) warn("There are none.");
       return 0;
     });
@@ -84,7 +84,7 @@ export function statusesOf<T extends StoredStatus>(given: readonly string[], kno
 function ageTest(age: string | undefined): (run: RunRecord) => boolean {
   if (age === undefined) return () => true;
   const [older, time] = age.startsWith("+") ? [true, age.slice(1)] : [false, age];
-  const since = Date.now() - milliseconds(time as Duration, "`--age`");
+  const since = Date.now() - durationOption("--age", time);
   return ({ createdAt }) => createdAt < since === older;
 }
 

@@ -59,7 +59,11 @@ export function checkAnswer(
 
 export function answeredAlready(runId: string, target: string, info: RunInfo): AnswerError {
   const { name } = info.waits.find(({ key }) => key === target) ?? { name: target };
-  return new AnswerError(`The wait ${JSON.stringify(name)} has been answered already`, openNow(info), { runId });
+  // One that has its answer in the inbox is open until the run goes on.
+  const others = info.waits.filter((wait) => wait.key !== target && wait.name !== target);
+  const took = others.length < info.waits.length ? "The run takes that answer when it goes on. " : "";
+  const cure = `${took}${openNow({ waits: others })}`;
+  return new AnswerError(`The wait ${JSON.stringify(name)} has been answered already`, cure, { runId });
 }
 
 export function takesNothing({ id, status }: RunInfo): AnswerError {
@@ -72,6 +76,6 @@ export function refusedAnswer(runId: string, target: string, info: RunInfo, issu
   return new AnswerError(what, openNow(info), { runId }, issues);
 }
 
-function openNow({ waits }: RunInfo): string {
+function openNow({ waits }: Pick<RunInfo, "waits">): string {
   return `Open now: ${waits.map(({ key, name }) => `${JSON.stringify(name)} (key ${key})`).join(", ") || "none"}.`;
 }

@@ -1,5 +1,5 @@
 /** The two ways to reach SQLite, behind what the store needs of either. Nothing is loaded before a database is opened. */
-import { createRequire } from "node:module";
+import { isAbsolute } from "node:path";
 import process from "node:process";
 
 export type Value = string | number | null;
@@ -52,13 +52,32 @@ function loadBuiltin(): BuiltinModule | undefined {
   return builtinModule;
 }
 
-/** From where the package is looked up. A bundle in CommonJS that holds this module has no `import.meta`, but a file name. */
-const here = (): string => import.meta.url ?? __filename;
+/**
+ * Where the package is looked up from: this module, and a bundle that has this module inside. One in CommonJS has no
+ * `import.meta`, and one that was made on another machine has that machine's.
+ */
+const places = [import.meta.url, typeof __filename === "undefined" ? "" : __filename].filter(
+  // Code that is given on the command line has a name that is no file's: `[eval]`.
+  (place) => place?.startsWith("file:") || (place && isAbsolute(place)),
+);
+
+function loadPackage(): Database {
+  // Asked for in this way it is not seen by bundlers, which would put something else in its place.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const load = (place: string): Database => createRequire(place)("better-sqlite3") as Database;
+  const [place, bundle] = places;
+  try {
+    return load(place!);
+  } catch (cause) {
+    if (bundle === undefined || !isMissing(cause)) throw cause;
+    return load(bundle);
+  }
+}
 
 function openWithPackage(path: string): Connection {
   let reason = "is not installed";
   try {
-    const Package = createRequire(here())("better-sqlite3") as Database;
+    const Package = loadPackage();
     reason = "is not built for this Node";
     return new Package(path);
   } catch (cause) {
@@ -74,5 +93,9 @@ export const noDriver = "NO_DRIVER";
 /** The package, or what its install script builds, is not there or is for another Node. */
 function isUnloadable(error: unknown): boolean {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  return code === "MODULE_NOT_FOUND" || code === "ERR_DLOPEN_FAILED" || /\bbindings file\b/.test(String(message));
+  return isMissing(error) || code === "ERR_DLOPEN_FAILED" || /\bbindings file\b/.test(String(message));
+}
+
+function isMissing(error: unknown): boolean {
+  return (Object(error) as { code?: unknown }).code === "MODULE_NOT_FOUND";
 }

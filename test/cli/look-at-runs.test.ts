@@ -54,7 +54,7 @@ describe("stepmark runs", () => {
 
   it("says that there are more, and tells all as data", () => {
     const { stdout, stderr } = app.stepmark("runs", "--limit", "5", "--json");
-    expect(stderr).toBe("There are more: --limit 10 shows them.\n");
+    expect(stderr).toBe("There are more: --limit 10 shows as many again.\n");
     const rows = lines(stdout).map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(rows).toHaveLength(5);
     expect(rows[0]).toMatchObject({ status: "running", driver: { alive: false, pid: expect.any(Number) } });
@@ -160,6 +160,8 @@ describe("a command line about runs that makes no sense", () => {
   it.each([
     [["runs", "--status", "broken"], '--status takes "running", "waiting", "completed", "failed" or "cancelled"'],
     [["runs", "--limit", "many"], "--limit takes a whole number"],
+    [["runs", "--age", "soon"], '--age takes a duration such as 2h or 30s, not "soon"'],
+    [["prune", "--older-than", "2x"], '--older-than takes a duration such as 2h or 30s, not "2x"'],
     [["runs", "--store", "none.db"], "there is no store none.db"],
     [["show"], "one run has to be named"],
     [["show", "a", "b"], "one run has to be named"],
@@ -174,9 +176,5 @@ describe("a command line about runs that makes no sense", () => {
     const { status, stderr } = app.stepmark("show", "none");
     expect(status).toBe(1);
     expect(stderr).toContain("[RUN_NOT_FOUND]\nOn the command line: `stepmark runs` lists");
-    expect(app.stepmark("runs", "--age", "soon")).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining("[INVALID_ARGUMENT]"),
-    });
   });
 });

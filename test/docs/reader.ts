@@ -68,3 +68,12 @@ export declare const bucket: {
   get(name: string): Promise<Uint8Array | undefined>;
   deletePrefix(prefix: string): Promise<void>;
 };
+
+// Trips, pictures, mails
+export declare function bookPart(part: string, city: string): Promise<string>;
+export declare function cancelPart(booking: string): Promise<void>;
+export declare function stateOf(url: string): Promise<"ready" | "at work">;
+export declare function lookAtPrices(): Promise<void>;
+export declare function pLimit(atOnce: number): <T>(fn: () => Promise<T>) => Promise<T>;
+export declare function pack(order: Order): Promise<string[]>;
+export declare const remind: Workflow<string, void>;
