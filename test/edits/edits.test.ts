@@ -72,14 +72,22 @@ it("what `stepmark diff` says will be used is used", async () => {
   expect(said).toContain("refused, refused");
 }, 120_000);
 
-describe("the corpus sees", () => {
-  async function only(flow: string, edit: string): Promise<Case> {
-    const named = flows.filter(({ name }) => name === flow);
-    for await (const each of corpus(named, { seed: 1, places: 1, pairs: 0, only: edit }))
-      if (each.edit === edit) return each;
-    throw new Error(`There is no ${edit} in ${flow}`);
-  }
+async function only(flow: string, edit: string): Promise<Case> {
+  const named = flows.filter(({ name }) => name === flow);
+  for await (const each of corpus(named, { seed: 1, places: 1, pairs: 0, only: edit }))
+    if (each.edit === edit) return each;
+  throw new Error(`There is no ${edit} in ${flow}`);
+}
 
+it("a worker that takes from a queue what another one took is refused, and does not do it again", async () => {
+  const each = await only("images", "call of the same function before, its result unused");
+  const report = new Report();
+  report.add(each, await tryEdit(await before(each.before), each, (entries) => [entries]));
+  expect(report.faults).toEqual([]);
+  expect(Object.keys(report.total.same.accepted)).toContain("late");
+});
+
+describe("the corpus sees", () => {
   /** The faults of one edit, if the lock file that is accepted for it is another one. */
   async function faultsWith(change: (lines: readonly LockLine[]) => LockLine[]): Promise<string[]> {
     const each = await only("lottery", "lines shifted");
