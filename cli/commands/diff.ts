@@ -34,7 +34,7 @@ export const diff = command({
       lock: lock === undefined ? [] : parseLock(lock, `${revision}:${lockName}`).lines,
     };
     const found = difference(before, { files: project.files, lock: project.lock?.lines ?? [] });
-    const refused = [...found.unaccepted.map(({ line }) => line), ...found.lost];
+    const refused = [...[...found.unaccepted, ...found.ambiguous].map(({ line }) => line), ...found.lost];
     const affected = values.store === undefined ? [] : await affectedRuns(values.store, refused);
     if (values.json) print(JSON.stringify(asData(found, affected), undefined, 2));
     else for (const line of asText(found, affected, values.store !== undefined)) print(line);
@@ -77,18 +77,19 @@ function spell({ path: module, container, anchor }: LockLine): string {
 }
 
 function asText(found: Difference, affected: readonly Affected[], asked: boolean): string[] {
-  const { kept, edited, moved, unaccepted, retired, lost, added } = found;
+  const { kept, edited, moved, ambiguous, unaccepted, retired, lost, added } = found;
   const lines = [
     ...edited.map((move) => `edited    ${moveText(move)}`),
     ...moved.map((move) => `moved     ${moveText(move)}`),
     ...unaccepted.map((move) => `refused   ${moveText(move)}`),
+    ...ambiguous.map((move) => `refused   ${moveText(move)}`),
     ...lost.map((line) => `refused   ${line.path}  ${nameOf(line)}  is gone`),
     ...retired.map((line) => `retired   ${line.path}  ${nameOf(line)}`),
     ...added.map((place) => `new       ${whereIs(place)}  ${nameOf(place)}`),
   ];
   lines.push(
     `${kept.length} kept, ${edited.length} edited, ${moved.length} moved, ${retired.length} retired, ${added.length} new, ` +
-      `${unaccepted.length + lost.length} refused${unaccepted.length > 0 ? " (`stepmark accept` resolves those that have moved)" : ""}`,
+      `${unaccepted.length + ambiguous.length + lost.length} refused${unaccepted.length > 0 ? " (`stepmark accept` resolves those that have moved)" : ""}`,
   );
   if (asked) {
     const runs = counted(affected.length, "run");
@@ -113,6 +114,7 @@ function asData(found: Difference, affected: readonly Affected[]): object {
     edited: found.edited.map(move),
     moved: found.moved.map(move),
     unaccepted: found.unaccepted.map(move),
+    ambiguous: found.ambiguous.map(move),
     lost: found.lost.map(gone),
     retired: found.retired.map(gone),
     added: found.added.map(({ path: file, line, container, anchor, kind }) => ({

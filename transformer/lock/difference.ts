@@ -1,7 +1,9 @@
 /** What a change of the code does to runs in flight: which of the places that they know are still where their records look for them. */
+import { baseOf } from "../plan/anchors.js";
 import { bornBy } from "./as-born.js";
 import { BornNames } from "./born-names.js";
 import { isGone, joinContainer, type LockLine } from "./lock-line.js";
+import { group } from "./match.js";
 import { type Move, reconcile } from "./reconcile.js";
 import type { SourceFile, SourcePlace } from "./source-file.js";
 import { lockLines } from "./write-lock.js";
@@ -19,6 +21,8 @@ export interface Difference {
   readonly edited: readonly Move[];
   /** Those that a build knows and that have got another name in their function, file or function around. */
   readonly moved: readonly Move[];
+  /** Those whose records are refused where they stand, since they may be another's: edited beside a namesake, or with another `key`. */
+  readonly ambiguous: readonly Move[];
   /** Those that look like known ones, and are not used before `stepmark accept` has been asked. */
   readonly unaccepted: readonly Move[];
   /** Those that are known to be gone: their records are orphans. */
@@ -39,7 +43,9 @@ export function difference(before: ProjectState, after: ProjectState): Differenc
   const identities = identitiesOf(after);
   // Where the build has a place under the identity that it had, its records are used.
   const isUsed = ({ line, place }: Move): boolean => identities.get(place) === identityOf(names, line);
-  const used = all.filter(isUsed);
+  const doubts = new Doubts(before, after);
+  const ambiguous = all.filter((move) => isUsed(move) && doubts.concern(move));
+  const used = all.filter((move) => isUsed(move) && !doubts.concern(move));
   const hasMoved = ({ line, place }: Move): boolean =>
     line.path !== place.path || line.container !== place.container || line.anchor !== place.anchor;
   const gone = [...found.retired, ...found.unclear.map(({ line }) => line)];
@@ -47,11 +53,70 @@ export function difference(before: ProjectState, after: ProjectState): Differenc
     kept: used.filter((move) => !hasMoved(move) && move.line.text === move.place.text),
     edited: used.filter((move) => !hasMoved(move) && move.line.text !== move.place.text),
     moved: used.filter(hasMoved),
+    ambiguous,
     unaccepted: all.filter((move) => !isUsed(move)),
     retired: gone.filter(({ tag }) => retiredNow.has(tag)),
     lost: gone.filter(({ tag }) => !retiredNow.has(tag)),
     added: found.added,
   };
+}
+
+/** Whether a place that has the identity of an old one may be another all the same, as the runtime judges it. */
+class Doubts {
+  private readonly placesThen: ReadonlyMap<string, SourcePlace>;
+  private readonly namesakesThen: Namesakes;
+  private readonly namesakesNow: Namesakes;
+
+  constructor(
+    private readonly before: ProjectState,
+    private readonly after: ProjectState,
+  ) {
+    this.placesThen = new Map(before.files.flatMap(({ places }) => places).map((place) => [spotOf(place), place]));
+    this.namesakesThen = new Namesakes(before.files);
+    this.namesakesNow = new Namesakes(after.files);
+  }
+
+  concern({ line, place }: Move): boolean {
+    const then = this.placesThen.get(spotOf(line));
+    if (then === undefined || place.kind === "function") return false;
+    if (then.key !== place.key) return true;
+    // Where both builds know which one it is, nothing is in doubt.
+    if (isKnown(this.before.lock, line.tag, then.text) && isKnown(this.after.lock, line.tag, place.text)) return false;
+    if (this.namesakesThen.of(then).length === 1 && this.namesakesNow.of(place).length === 1) return false;
+    return then.text !== place.text || this.namesakesThen.twinsOf(then) !== this.namesakesNow.twinsOf(place);
+  }
+}
+
+/** The calls of one name and kind in a function. */
+class Namesakes {
+  private readonly groups: ReadonlyMap<string, readonly SourcePlace[]>;
+
+  constructor(files: readonly SourceFile[]) {
+    this.groups = group(
+      files.flatMap(({ places }) => places),
+      namesakesOf,
+    );
+  }
+
+  of(place: SourcePlace): readonly SourcePlace[] {
+    return this.groups.get(namesakesOf(place)) ?? [];
+  }
+
+  twinsOf(place: SourcePlace): number {
+    return this.of(place).filter(({ text }) => text === place.text).length;
+  }
+}
+
+function namesakesOf({ path, kind, container, anchor }: SourcePlace): string {
+  return JSON.stringify([path, kind, container, baseOf(anchor)]);
+}
+
+function spotOf({ path, kind, container, anchor }: Pick<LockLine, "path" | "kind" | "container" | "anchor">): string {
+  return JSON.stringify([path, kind, container, anchor]);
+}
+
+function isKnown(lock: readonly LockLine[], tag: string, text: string): boolean {
+  return lock.some((line) => line.tag === tag && line.text === text);
 }
 
 function identityOf(names: BornNames, line: LockLine): string {

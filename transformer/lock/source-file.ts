@@ -6,7 +6,7 @@ import type { Row } from "../../runtime/scope/site-table.js";
 import { analyse } from "../plan/analysis.js";
 import { baseOf, bodyOf, ownArguments } from "../plan/anchors.js";
 import { placesAnalysed } from "../plan/index.js";
-import { parentPastWrappers, type TypeScript, unwrap } from "../plan/syntax.js";
+import { parentPastWrappers, propertyText, type TypeScript, unwrap } from "../plan/syntax.js";
 import { joinCallees } from "./lock-line.js";
 import { type PresentPlace, placesOf } from "./places.js";
 
@@ -23,6 +23,8 @@ export interface SourcePlace extends PresentPlace {
   readonly by: string | undefined;
   /** Fingerprints of the statements before and after a call of whose result nothing is made; else empty. */
   readonly near: string;
+  /** Fingerprint of the `key` of a step; empty if it has none. */
+  readonly key: string;
   /** Its source text on one line, shortened, for people. */
   excerpt(): string;
 }
@@ -74,6 +76,7 @@ export function readSourceFile(
       heads: loops.map((loop) => short(headOf(ts, loop).map(spell).join(" "))),
       by: isCall ? undefined : anchors.get(callOf(node)!),
       near: isCall ? around.map((text) => text.slice(0, 6) || "-").join(".") : "",
+      key: isCall && place.kind === "site" ? keyOf(ts, node, spell) : "",
       excerpt: () => excerptOf(file.text.slice(node.getStart(file), node.end)),
     };
   });
@@ -125,6 +128,16 @@ function without(name: string, text: string): string {
   if (text === name) return "*";
   const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return text.replace(new RegExp(`(?<![\\w$])${escaped}(?![\\w$])`, "g"), "*");
+}
+
+/** Options stand before what a step calls, behind its name if it has one. */
+function keyOf(ts: TypeScript, node: ts.CallExpression | ts.NewExpression, spell: (node: ts.Node) => string): string {
+  const options = (node.arguments ?? [])
+    .slice(0, 2)
+    .map((each) => unwrap(ts, each))
+    .find(ts.isObjectLiteralExpression);
+  const key = options?.properties.find(({ name }) => name !== undefined && propertyText(ts, name) === "key");
+  return key === undefined ? "" : short(spell(key));
 }
 
 /** What a loop goes over: all of it but its body. */
