@@ -5,7 +5,8 @@
  *
  * 1. A marked call in progress whose code the function was entered from synchronously - if the function was created
  *    in no frame of a live run, or the call stands inside the place where it was created.
- * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered.
+ * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered. Where
+ *    it was entered on behalf of a step's body that stands there, it is a part of that body.
  * 3. The async context: the innermost place whose asynchronous extent this is. Calls in a second strand of such entries
  *    at one place have no identity, since nothing but timing would tell two strands apart.
  *
