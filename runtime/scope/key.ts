@@ -44,6 +44,11 @@ export function spellElement(element: PathElement): string {
   return typeof element === "number" ? String(element) : `"${escapePart(element)}"`;
 }
 
+/** Key of a function that was made outside of a step and entered on behalf of its body. */
+export function visitKey(step: string, closure: string): string {
+  return `${step}/{${closure}}`;
+}
+
 /** Keeps a key within bounds. Depends on nothing but the key. */
 export function bound(key: string): string {
   if (key.length <= longest) return key;

@@ -5,7 +5,8 @@
  *
  * 1. A marked call in progress whose code the function was entered from synchronously - if the function was created
  *    in no frame of a live run, or the call stands inside the place where it was created.
- * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered.
+ * 2. The place of creation, if the function was created in a frame; numbered by how often it has been entered. Where
+ *    it was entered on behalf of a step's body that stands there, it is a part of that body.
  * 3. The async context: the innermost place whose asynchronous extent this is. Calls in a second strand of such entries
  *    at one place have no identity, since nothing but timing would tell two strands apart.
  *
@@ -15,7 +16,7 @@
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
 import { EntryCounts } from "./entry-counts.js";
-import { bound, escapePart, spellElement } from "./key.js";
+import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
@@ -39,6 +40,8 @@ export interface StepExtent {
   readonly key: string;
   /** The attempt has failed: what is left of its body gets nothing done any more. */
   readonly over: boolean;
+  /** How often functions from outside were entered on its behalf, by their keys. */
+  readonly visits: Map<string, number>;
 }
 
 /** Anything that can be the parent of a frame. */
@@ -124,12 +127,7 @@ export abstract class Caller extends Scope {
    * stands inside the place of creation, that is in the same frame at the same or an inner iteration, or below.
    */
   adopts(site: Site): boolean {
-    for (let at = this.site; at !== null; at = at.frame.site) {
-      if (at.frame === site.frame)
-        return site.loops.every((loop, i) => at.loops[i] === loop && element(at, i) === element(site, i));
-      if (at.frame.depth <= site.frame.depth) return false;
-    }
-    return false;
+    return standsInside(this.site, site);
   }
 }
 
@@ -221,6 +219,11 @@ export class StepBody extends Caller {
 
   childKey(): string {
     return numbered(this.key, this.children++);
+  }
+
+  /** The runtime calls the step's function itself, so that the first frame is that function's, wherever it was born. */
+  override adopts(site: Site): boolean {
+    return this.children === 0 || super.adopts(site);
   }
 }
 
@@ -359,17 +362,45 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
 /** Rule 2. */
 function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path: LoopPath): Frame {
   const segment = keyOf(creator, place, path);
-  const number = creator.count(place, path, segment);
-  const key = bound(numbered(segment, number));
-  const context = state.context.getStore();
-  const within = creator.within ?? (context?.run === creator.run ? context.within : null);
   const site: Site = { frame: creator, loops: place.loops, path };
-  const chain = creator.chainOf(place);
   const { mark } = state;
-  const caller = mark?.run === creator.run ? mark : context;
-  const entry = caller?.run === creator.run ? { closure: segment, caller: caller.key } : undefined;
+  const context = state.context.getStore();
+  const caller = mark?.run === creator.run ? mark : context?.run === creator.run ? context : undefined;
+  const within = caller && standsInside(caller.site, site) ? caller.within : creator.within;
+  const visited = isVisit(place, creator, within) ? within : null;
+  const closure = visited === null ? segment : visitKey(visited.key, segment);
+  const number = visited === null ? creator.count(place, path, segment) : countIn(visited.visits, closure);
+  const key = bound(numbered(closure, number));
+  const chain = creator.chainOf(place);
+  const entry = caller && { closure, caller: caller.key };
   const via = viaOf(place, creator, path, number);
   return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
+}
+
+/**
+ * Whether code that nobody sees has called a function on behalf of a step's body that stands where the function was made: then
+ * that is a part of the body, since it does not happen where the record answers the step. A function that was given to a
+ * call where it was made is not meant: there it was handed to whoever calls it, a queue say, which may do so when the body
+ * has its turn.
+ */
+function isVisit({ segment }: Place, creator: Frame, within: StepExtent | null): within is StepExtent {
+  return within !== null && within !== creator.within && segment.endsWith("{}");
+}
+
+/** Whether a place stands inside another: in the same frame at the same or an inner iteration, or below. */
+function standsInside(place: Site | null, other: Site): boolean {
+  for (let at = place; at !== null; at = at.frame.site) {
+    if (at.frame === other.frame)
+      return other.loops.every((loop, i) => at.loops[i] === loop && element(at, i) === element(other, i));
+    if (at.frame.depth <= other.frame.depth) return false;
+  }
+  return false;
+}
+
+function countIn(counts: Map<string, number>, place: string): number {
+  const number = counts.get(place) ?? 0;
+  counts.set(place, number + 1);
+  return number;
 }
 
 /**

@@ -63,6 +63,15 @@ export function enteredInAnotherOrder(runId: string, call: Call): AmbiguousScope
   );
 }
 
+/** @param step key of the step */
+export function enteredByBody(runId: string, call: Call, step: string): AmbiguousScopeError {
+  return new AmbiguousScopeError(
+    { runId, key: call.key, at: placeOf(call.site) },
+    `A function that was made outside of a step is called here, and has been called while the body of that step (${step}) ran: which of the two is recorded cannot be told`,
+    "Make the function in the step's body or at module level, use a queue or an emitter either inside of bodies or outside, or give the step here a `key`.",
+  );
+}
+
 /** @param calls at least one */
 export function retiredSites(runId: string, calls: readonly RecordedCall[]): RetiredSiteError {
   const sites = calls.map(({ site, key }) => `${describe(site)} as ${key}`);

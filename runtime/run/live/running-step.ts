@@ -24,6 +24,7 @@ export class RunningStep {
   over = false;
   private timedOut: AbortController | undefined;
   private known: StepContext | undefined;
+  private counts: Map<string, number> | undefined;
 
   constructor(
     private readonly execution: Execution,
@@ -38,6 +39,11 @@ export class RunningStep {
   get context(): StepContext {
     this.known ??= this.newContext();
     return this.known;
+  }
+
+  get visits(): Map<string, number> {
+    this.counts ??= new Map();
+    return this.counts;
   }
 
   timeOut(error: Error): void {

@@ -9,6 +9,7 @@ import type { Call } from "../call.js";
 import {
   anotherPath,
   anotherWay,
+  enteredByBody,
   enteredInAnotherOrder,
   notAHit,
   retiredSites,
@@ -16,7 +17,7 @@ import {
   shiftedSite,
   uncertainSites,
 } from "../end/refusals.js";
-import { callerOf, changedPlaces, entryOf, isAnothers } from "./closure-order.js";
+import { callerOf, changedPlaces, entryOf, isAnothers, isFromBodyInside } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
 import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
@@ -109,7 +110,10 @@ export class Checks {
     if (!verdict.hit) return notAHit(id, call, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
-    if (isAnothers(call, entry)) this.displaced.add(entryOf(call, entry.caller));
+    if (isAnothers(call, entry)) {
+      if (isFromBodyInside(call, entry)) return enteredByBody(id, call, entry.within!);
+      this.displaced.add(entryOf(call, entry.caller));
+    }
     if (verdict.edited) this.edited.push(call.key);
     return undefined;
   }

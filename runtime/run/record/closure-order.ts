@@ -17,6 +17,15 @@ export function isAnothers(call: Pick<Call, "entry">, { caller }: Pick<Entry, "c
   return call.entry !== undefined && caller !== undefined && caller !== callerOf(call);
 }
 
+/**
+ * Whether a closure was entered while the body of a step ran that stands where the closure was made: on its behalf, or just at
+ * that time.
+ */
+export function isFromBodyInside({ entry, within }: Call, recorded: Pick<Entry, "within">): boolean {
+  if (entry === undefined || recorded.within === undefined || recorded.within === within?.key) return false;
+  return recorded.within.startsWith(entry.closure.slice(0, entry.closure.lastIndexOf("/") + 1));
+}
+
 /** The entry of a closure by a caller, as far as a call in it is concerned. */
 export function entryOf({ entry, site, args }: Call, caller: string | undefined): string {
   return JSON.stringify([entry?.closure, caller, site?.container, site?.anchor, args]);
