@@ -10,7 +10,7 @@ import {
   RunOwnedError,
   RunPoisonedError,
   ShutdownError,
-  StoreError,
+  StaleOwnerError,
   UnknownWorkflowError,
 } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
@@ -352,7 +352,9 @@ export class Driver {
     });
     void execution.lifetime.ended.then((ending) => {
       trace?.end(ending.status, "error" in ending ? ending.error : undefined);
-      if (ending.status !== "left" || !isA(ending.error, StoreError)) return;
+      if (ending.status !== "left") return;
+      // Given up by now, or lost.
+      if (isA(ending.error, ShutdownError) || isA(ending.error, StaleOwnerError)) return;
       this.interruptions++;
       this.ownership.leave(id, active.fence);
       this.leaveParent(run, ending.error);

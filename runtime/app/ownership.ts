@@ -180,7 +180,8 @@ export class Ownership {
    * @param fence if it is known
    */
   leave(id: string, fence?: number): void {
-    this.left.set(id, fence);
+    // Where a claim has come to nobody knows what, the fence of before it is no more.
+    if (!this.left.has(id)) this.left.set(id, fence);
     this.keep();
   }
 

@@ -1,5 +1,5 @@
 /** `child`: a run of its own, begun by a run that waits for it. */
-import { InvalidArgumentError, ShutdownError, StoreError } from "../errors.js";
+import { InvalidArgumentError, RunExistsError, ShutdownError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
@@ -76,23 +76,27 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
 function begin(execution: Execution, call: Call, request: ChildRequest, since: number): void {
   const { id } = request;
   const details = { child: id, startedAt: since };
+  let isBegun = false;
   execution.waits.addWait({
     name: "",
     call,
     since,
     details: { child: id },
-    look: () => execution.children.outcome(id),
+    // Before that, what there is may be an end that the child is to be resumed from.
+    look: async () => (isBegun ? execution.children.outcome(id) : undefined),
   });
   execution.children.start(request, call.recorded?.again === true).then(
     () => {
+      isBegun = true;
       // It may wait, or be in other hands.
       execution.wake();
       return execution.inbox.read(call.key);
     },
     (error) => {
-      // What the child cannot be begun for is the call's failure; that it could not be told is not.
       if (!isOurs(error) || isA(error, StoreError)) return execution.lifetime.breakOff(error);
       if (isA(error, ShutdownError) || !execution.waits.close(call.key)) return;
+      // What the call asks for in vain is its failure. That this process cannot go on with the child is none of anybody's.
+      if (!isA(error, RunExistsError)) return execution.lifetime.refuse(error);
       const value = encodeError(execution.codec, error);
       execution.finished(call, { state: "failed", value }, { ...details, endedAt: execution.clock.now() });
     },

@@ -261,8 +261,8 @@ describe("a cancellation of a run whose call of `child` has begun no run yet", (
     await app.cancel(id);
     letGo();
     await ended;
-    await rest();
-    expect((await inner.list({})).map((each) => each.status)).toEqual(["cancelled", "cancelled"]);
+    const statuses = async (): Promise<string[]> => (await inner.list({})).map((each) => each.status);
+    await expect.poll(statuses).toEqual(["cancelled", "cancelled"]);
     expect(notes).toEqual([]);
   });
 

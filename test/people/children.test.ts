@@ -1,5 +1,5 @@
 /** `child`: runs that are begun and awaited by runs. */
-import { child, memoryStore, Stepmark, step, waitFor, workflow } from "stepmark";
+import { child, DamagedJournalError, memoryStore, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { rest } from "../support/kill.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
@@ -174,6 +174,80 @@ describe("how it ends", () => {
     asked = "a";
     expect(await (await start().resume(id)).result()).toEqual(["w(a)", "yes"]);
     expect(bodies.labels).toEqual(["a"]);
+  });
+
+  it("is told once it has been resumed: a refusal of before, heard of meanwhile, is no end of it", async () => {
+    let asked = "a";
+    const unsteady = workflow("unsteady", async () => [await step(work, asked), await waitFor<string>("ok")]);
+    const both = workflow("both", async () =>
+      Promise.all(["one", "two"].map((name) => child(unsteady, undefined, { id: name }))),
+    );
+    const store = memoryStore();
+    const start = (of: Store = store): Stepmark => new Stepmark({ store: of, workflows: [both, unsteady] });
+    const first = start();
+    await (await first.start(both, undefined, { id })).settled();
+    await first.shutdown();
+    for (const kid of ["one", "two"]) await first.answer(kid, "ok", kid);
+    asked = "b";
+    const second = start();
+    await expect((await second.resume(id)).result()).rejects.toMatchObject({ code: "REPLAY_MISMATCH" });
+    await rest();
+    await second.shutdown();
+    expect((await store.list({})).map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
+    asked = "a";
+    let go!: () => void;
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const third = start({
+      ...store,
+      create: async (run) => {
+        if (run.id === "two") await slow;
+        return store.create(run);
+      },
+    });
+    const run = await third.resume(id);
+    await rest();
+    go();
+    expect(await run.result()).toEqual([
+      ["w(a)", "one"],
+      ["w(a)", "two"],
+    ]);
+  });
+
+  it("a child whose journal cannot be read ends its parent, which catches nothing and goes on with it later", async () => {
+    const catching = workflow("catching", async () => {
+      try {
+        return await child(asking, "x", { id: "kid" });
+      } catch {
+        return step(work, "compensation");
+      }
+    });
+    const store = memoryStore();
+    let isDamaged = false;
+    const damaged: Store = {
+      ...store,
+      entries: async (of, ...rest) => {
+        if (of === "kid" && isDamaged) throw new DamagedJournalError("Entry 1 is damaged", { runId: of });
+        return store.entries(of, ...rest);
+      },
+    };
+    const start = (): Stepmark => new Stepmark({ store: damaged, workflows: [catching, asking] });
+    const first = start();
+    await (await first.start(catching, undefined, { id })).settled();
+    await first.shutdown();
+    isDamaged = true;
+    const second = start();
+    await expect((await second.resume(id)).result()).rejects.toMatchObject({ code: "DAMAGED_JOURNAL", runId: "kid" });
+    expect((await store.entries(id)).map(({ state }) => state)).toEqual(["open"]);
+    await second.shutdown();
+    isDamaged = false;
+    const third = start();
+    const run = await third.resume(id);
+    await run.settled();
+    await third.answer("kid", "ok", "yes");
+    expect(await run.result()).toEqual(["x", "yes"]);
+    expect(bodies.labels).toEqual([]);
   });
 
   it("is cancelled with its parent, and theirs with it", async () => {

@@ -77,6 +77,27 @@ describe("I8: a run that an app has without driving it is given up, though the a
     expect(bodies).toEqual(["a"]);
   });
 
+  it("where the answer to a claim is lost by which it takes a run back that waited", async () => {
+    const store = memoryStore();
+    let claims = 0;
+    const losing: Store = {
+      ...store,
+      claim: async (...args) => {
+        const claim = await store.claim(...args);
+        if (++claims === 2) throw new Error("the connection was cut");
+        return claim;
+      },
+    };
+    const app = process(losing);
+    const run = await app.start(flow, undefined, { id });
+    const left = expect(run.result()).rejects.toThrow("the connection was cut");
+    await run.settled();
+    await app.answer(id, "ok", 1);
+    await left;
+    await expect.poll(async () => (await store.read(id))?.owner).toBeUndefined();
+    expect(await (await process(store).resume(id)).result()).toEqual([1, "a"]);
+  });
+
   it("where the store fails between a cancellation's claim and its end", async () => {
     const store = await waiting();
     let failures = 1;

@@ -151,8 +151,8 @@ class Simulation {
       const refused = later.error?.code;
       if (refusalsOfEdits.has(refused) && refused !== undefined) {
         this.refuse(`${refused} (${kind})`);
-        // What was refused has changed nothing: the old code goes on with it.
-        if (later.after.length === kept)
+        // What was refused has changed nothing: the old code goes on with it, if no child run has got further by the new code.
+        if ([later, ...later.children].every(({ before, after }) => after.length === before.length))
           await this.complete({ memory: fork, time, crashed }, `${where}, refused, then the old code`);
         return;
       }

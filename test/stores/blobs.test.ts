@@ -3,7 +3,17 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BlobPlace, blobDirectory, memoryStore, Stepmark, step, waitFor, workflow } from "stepmark";
+import {
+  type AnyWorkflow,
+  type BlobPlace,
+  blobDirectory,
+  child,
+  memoryStore,
+  Stepmark,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { placeNameOf } from "../../runtime/blobs/reference.js";
@@ -163,6 +173,40 @@ describe("a store with blobs", () => {
     await expect(other.resume("r")).rejects.toMatchObject({ code: "BLOB", runId: "r" });
     await expect(other.export("r").next()).resolves.toBeDefined();
     await other.shutdown();
+  });
+
+  it("a child run whose output is missing ends its parent, which catches nothing and goes on with it later", async () => {
+    const shelf = new Shelf();
+    const kid = workflow("blobs: kid", async () => {
+      await waitFor("go");
+      return step(() => "y".repeat(2_000));
+    });
+    const catching = workflow("blobs: catching", async () => {
+      try {
+        return await child(kid, undefined, { id: "kid" });
+      } catch {
+        return step(() => "compensation");
+      }
+    });
+    const open = (...workflows: AnyWorkflow[]): Stepmark =>
+      new Stepmark({ store: memory, workflows, blobs: { place: shelf, above: 1_000 } });
+    const first = open(kid, catching);
+    await (await first.start(catching, undefined, { id: "r" })).settled();
+    await first.shutdown();
+    await first.answer("kid", "go", 1);
+    const alone = open(kid);
+    await (await alone.resume("kid")).result();
+    await alone.shutdown();
+    const lost = [...shelf.blobs];
+    shelf.blobs.clear();
+    const second = open(kid, catching);
+    await expect((await second.resume("r")).result()).rejects.toMatchObject({ code: "BLOB", runId: "kid" });
+    expect((await memory.read("r"))?.status).toBe("failed");
+    await second.shutdown();
+    for (const [name, content] of lost) shelf.blobs.set(name, content);
+    const third = open(kid, catching);
+    expect(await (await third.resume("r")).result()).toBe("y".repeat(2_000));
+    await third.shutdown();
   });
 
   it("a run answers from its blobs after a crash, and is deleted with them", async () => {

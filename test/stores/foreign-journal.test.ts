@@ -172,6 +172,12 @@ describe.each(drivers)("I3: a journal that was edited by hand (%s)", (driver) =>
     expect(error).toMatchObject({ code: "DAMAGED_JOURNAL", runId: id });
     expect(error.message).toMatch(/^The answer to "flow\/approve" is not what was written/);
     expect(ran).toEqual([]);
+    const mending = openDatabase(path, driver);
+    mending.exec("UPDATE inbox SET value = replace(value, 'no', 'yes')");
+    mending.close();
+    const run = await app.resume(id);
+    await run.settled();
+    expect((await app.entries(id)).filter(({ kind, state }) => kind === "wait" && state === "done")).toHaveLength(1);
     await app.shutdown();
     await store.close();
   });

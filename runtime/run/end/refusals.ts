@@ -190,9 +190,16 @@ export function storeFailure(runId: string, error: unknown): Error {
 
 const misfits = new Set(["REPLAY_MISMATCH", "AMBIGUOUS_SITE", "RETIRED_SITE", "DIVERGENCE"]);
 
-/** Whether an error says that a run's record does not fit the code that was to go on with it. */
+const damages = new Set(["BLOB", "DAMAGED_JOURNAL"]);
+
+/** Whether an error says that something of a run is in the store and cannot be had, until that is mended. */
+export function isUnreadable(error: unknown): error is Error {
+  return isOurs(error) && damages.has(String(fieldOf(error, "code")));
+}
+
+/** Whether an error says that a run's record does not fit the code that was to go on with it, or cannot be read. */
 export function isRefusal(error: unknown): error is Error {
-  return isOurs(error) && misfits.has(String(fieldOf(error, "code")));
+  return isUnreadable(error) || (isOurs(error) && misfits.has(String(fieldOf(error, "code"))));
 }
 
 /** Whether an error is one of the library's, of whichever copy of it. */

@@ -7,6 +7,7 @@ import { outsideRuns } from "../../scope/outside.js";
 import type { Message, Store } from "../../stores/store.js";
 import type { Call } from "../call.js";
 import type { Lifetime } from "../end/lifetime.js";
+import { isUnreadable } from "../end/refusals.js";
 import { isCancelRequest } from "./cancel-request.js";
 import type { Answer, CheckedAnswer, OpenWait, WaitingRoom } from "./waiting-room.js";
 
@@ -61,7 +62,9 @@ export class Inbox {
       await this.takeMessages(messages);
       if (key !== undefined && outcome !== undefined) this.takeOutcome(key, outcome);
     } catch (error) {
-      lifetime.breakOff(error);
+      // A message that cannot be read is there when that is mended, and so is what it told of.
+      if (isUnreadable(error)) lifetime.refuse(error);
+      else lifetime.breakOff(error);
     } finally {
       this.readings--;
       this.options.onRead();
