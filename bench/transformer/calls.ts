@@ -106,7 +106,8 @@ async function loadIdentify(): Promise<(name: string, at: object, key: undefined
   const outfile = from("bench/dist/transformer/identity.js");
   const entryPoints = [from("runtime/calls/identity.ts")];
   await build({ entryPoints, outfile, bundle: true, format: "esm", platform: "node", packages: "external" });
-  return ((await import(pathToFileURL(outfile).href)) as { identify: Awaited<ReturnType<typeof loadIdentify>> }).identify;
+  return ((await import(pathToFileURL(outfile).href)) as { identify: Awaited<ReturnType<typeof loadIdentify>> })
+    .identify;
 }
 
 async function figures(rounds: number, when: string): Promise<Record<string, number>> {

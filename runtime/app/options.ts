@@ -80,7 +80,7 @@ export interface ListOptions {
 export interface RecoverOptions {
   /**
    * Processes in a row that may end while they drive a run that gets no further; with as many it fails (`RUN_POISONED`), so that it
-   * does not end the next one too (default 5).
+   * does not end the next one too. The default of 100 lets runs outlive a process that does not get up for reasons of its own.
    */
   maxTakeovers?: number;
 }

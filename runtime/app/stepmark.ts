@@ -45,6 +45,9 @@ import { Run } from "./run.js";
 import { type RunInfo, runInfo } from "./run-info.js";
 import { wakeRuns } from "./wake.js";
 
+/** See `RecoverOptions`. */
+const manyTakeovers = 100;
+
 function warn(error: unknown): void {
   process.emitWarning(isA(error, Error) ? error : String(error));
 }
@@ -230,7 +233,7 @@ export class Stepmark<Session = unknown> {
    *
    * @throws the first error, if some runs could not be resumed; all others have been, and `resume(id)` returns them
    */
-  async recover({ maxTakeovers = 5 }: RecoverOptions = {}): Promise<Run[]> {
+  async recover({ maxTakeovers = manyTakeovers }: RecoverOptions = {}): Promise<Run[]> {
     this.checkAlone("recover");
     checkCount(maxTakeovers, "maxTakeovers", "Correct it.");
     const recovered: Run[] = [];
@@ -376,7 +379,12 @@ export class Stepmark<Session = unknown> {
    *
    * @returns when `signal` is aborted or the app is shut down
    */
-  async run({ interval = 1_000, signal, maxTakeovers = 5, onError = warn }: RunOptions = {}): Promise<void> {
+  async run({
+    interval = 1_000,
+    signal,
+    maxTakeovers = manyTakeovers,
+    onError = warn,
+  }: RunOptions = {}): Promise<void> {
     this.checkAlone("run");
     checkCount(maxTakeovers, "maxTakeovers", "Correct it.");
     await wakeRuns({
