@@ -51,6 +51,35 @@ class Point {
   }
 }
 
+describe("a view on the memory that Node makes small Buffers from", () => {
+  const secret = Buffer.from("a secret of another run");
+  const text = Buffer.from("12345678");
+  const at = text.byteOffset;
+
+  it.each([
+    ["Uint8Array", new Uint8Array(text.buffer, at, 8)],
+    ["Float64Array", new Float64Array(text.buffer, at - (at % 8), 1)],
+    ["DataView", new DataView(text.buffer, at, 8)],
+    ["an empty one", new Uint8Array(text.buffer, at, 0)],
+  ])("%s: is recorded without the bytes of others", (_, view) => {
+    const encoded = plain.encode({ view });
+    expect(encoded.length).toBeLessThan(100);
+    expect(encoded).not.toContain(secret.toString("base64").slice(2, -4));
+    const { view: back } = plain.decode(encoded) as { view: ArrayBufferView };
+    expect(back).toStrictEqual(view);
+    expect(back.buffer.byteLength).toBe(view.byteLength);
+  });
+
+  it("other views keep the buffer that they share", () => {
+    const shared = new ArrayBuffer(16);
+    const [a, b] = plain.decode(
+      plain.encode([new Uint8Array(shared, 0, 8), new Uint8Array(shared, 4, 8)]),
+    ) as Uint8Array[];
+    a![4] = 7;
+    expect(b![0]).toBe(7);
+  });
+});
+
 describe("B49: a value comes back with the same types and prototypes", () => {
   const buffer = Uint8Array.from([1, 2, 3, 4, 5, 6, 7, 8]).buffer;
   const sparse: unknown[] = [];

@@ -69,7 +69,7 @@ function taggedObject(value: object, registry: Registry): Payload | undefined {
   if (isErrorName(builtin) || builtin === "DOMException") return taggedError(value, builtin, registry);
   if (isViewName(builtin)) {
     refuseFieldsOfView(value as ArrayBufferView, builtin);
-    return undefined;
+    return isOnPool(value as ArrayBufferView) ? taggedBytes(value as ArrayBufferView, builtin) : undefined;
   }
   refuseSymbols(value);
   if (Object.keys(value).length > 0) throw new Refusal(`a ${builtin} with own properties`);
@@ -121,6 +121,18 @@ function bareView(value: ArrayBufferView, length: number): object {
   if (Buffer.isBuffer(value)) return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
   const maker = dataProperty(Object.getPrototypeOf(value), "constructor") as new (...args: unknown[]) => object;
   return new maker(buffer, byteOffset, length);
+}
+
+/**
+ * Whether a view shows a part of what Node makes small Buffers from, which holds the bytes of others: those are not the value's, and
+ * must not get into a record. All other views are kept with their whole buffer, which two of them may share.
+ */
+function isOnPool({ buffer, byteLength }: ArrayBufferView): boolean {
+  return byteLength < buffer.byteLength && buffer.byteLength === Buffer.poolSize && !types.isSharedArrayBuffer(buffer);
+}
+
+function taggedBytes({ buffer, byteOffset, byteLength }: ArrayBufferView, name: string): Payload {
+  return ["bytes", name, Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength).toString("base64")];
 }
 
 /** As text, 1000 milliseconds would be one second. */
@@ -290,6 +302,16 @@ export const builtinKinds: Readonly<Record<string, Kind>> = {
   },
   Buffer: {
     revive: (payload) => Buffer.from(text(payload[1]), "base64"),
+  },
+  bytes: {
+    revive(payload) {
+      const name = text(payload[1]);
+      if (!isViewName(name)) throw new UnknownTag(name);
+      const { buffer } = Uint8Array.from(Buffer.from(text(payload[2]), "base64"));
+      const View = globalThis[name as "Uint8Array"] as (new (from: ArrayBuffer) => object) | undefined;
+      if (View === undefined) throw new Error(`this version of Node has no ${name}`);
+      return new View(buffer);
+    },
   },
   RegExp: {
     revive(payload) {
