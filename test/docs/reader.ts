@@ -39,6 +39,15 @@ export declare const skip: boolean;
 export declare const stock: { reserved: number };
 export declare const error: Error;
 
+export declare class Point {
+  x: number;
+  y: number;
+}
+export declare class Money {
+  constructor(cents: number);
+  readonly cents: number;
+}
+
 // A model and its tools
 export interface Message {
   role: string;

@@ -344,7 +344,7 @@ export const provocations: Provocation[] = [
       const owner = { ...(await store.read(id))!.owner!, token: "dead", pid: 2 ** 31 - 1 };
       const takeovers = { count: 4, reached: 0 };
       await store.claim(id, { ...owner, takeovers }, () => true, { now: 0, until: 0 });
-      const [run] = await new Stepmark({ store, workflows: [never] }).recover();
+      const [run] = await new Stepmark({ store, workflows: [never] }).recover({ maxTakeovers: 5 });
       return errorOf(() => run!.result());
     },
     message:

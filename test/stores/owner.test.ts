@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { Worker } from "node:worker_threads";
+import { buildSync } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { isDead, parseStat, thisProcess } from "../../runtime/stores/owner.js";
 import type { Owner } from "../../runtime/stores/store.js";
@@ -42,13 +43,21 @@ describe("I8: an owner on this machine", () => {
 
 describe("I8: an owner in a worker thread", () => {
   it("is dead with its process at once, and else when its lease has run out, except to itself", async () => {
-    const code = `
-      const { parentPort } = require("node:worker_threads");
-      import("./dist/runtime/stores/owner.js").then(({ thisProcess, isDead }) => {
-        const owner = thisProcess("t");
-        parentPort.postMessage({ owner, isDeadToItself: isDead(owner, 0, 1_000), isMainDead: isDead(JSON.parse(process.env.MAIN), 0, 1_000) });
-      });`;
-    const worker = new Worker(code, { eval: true, env: { ...process.env, MAIN: JSON.stringify(self) } });
+    const contents = `
+      import { parentPort } from "node:worker_threads";
+      import { isDead, thisProcess } from "./runtime/stores/owner.ts";
+      const owner = thisProcess("t");
+      parentPort.postMessage({ owner, isDeadToItself: isDead(owner, 0, 1_000), isMainDead: isDead(JSON.parse(process.env.MAIN), 0, 1_000) });`;
+    const { outputFiles } = buildSync({
+      stdin: { contents, resolveDir: process.cwd() },
+      bundle: true,
+      platform: "node",
+      write: false,
+    });
+    const worker = new Worker(outputFiles[0]!.text, {
+      eval: true,
+      env: { ...process.env, MAIN: JSON.stringify(self) },
+    });
     const [told] = (await once(worker, "message")) as [{ owner: Owner; isDeadToItself: boolean; isMainDead: boolean }];
     await worker.terminate();
     expect(told).toEqual({
