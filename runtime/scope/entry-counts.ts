@@ -17,11 +17,7 @@ export class EntryCounts {
    */
   next(place: Place, path: LoopPath, key: string, moved: boolean): number {
     const iteration = moved ? undefined : onlyIteration(path);
-    if (iteration === undefined) {
-      const number = this.byKey.get(key) ?? 0;
-      this.byKey.set(key, number + 1);
-      return number;
-    }
+    if (iteration === undefined) return countIn(this.byKey, key);
     let counts = this.iterations.get(place.segment);
     if (counts === undefined) {
       counts = [];
@@ -31,6 +27,13 @@ export class EntryCounts {
     counts[iteration] = number + 1;
     return number;
   }
+}
+
+/** How often `key` has been counted before; counts it. */
+export function countIn(counts: Map<string, number>, key: string): number {
+  const number = counts.get(key) ?? 0;
+  counts.set(key, number + 1);
+  return number;
 }
 
 /** The iteration of the innermost loop if it is all that keys tell of a path: see `pathSuffix`. */

@@ -15,7 +15,7 @@
  */
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
-import { EntryCounts } from "./entry-counts.js";
+import { countIn, EntryCounts } from "./entry-counts.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
@@ -395,12 +395,6 @@ function standsInside(place: Site | null, other: Site): boolean {
     if (at.frame.depth <= other.frame.depth) return false;
   }
   return false;
-}
-
-function countIn(counts: Map<string, number>, place: string): number {
-  const number = counts.get(place) ?? 0;
-  counts.set(place, number + 1);
-  return number;
 }
 
 /**

@@ -2,38 +2,14 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import { EventEmitter, once } from "node:events";
 import pLimit from "p-limit";
-import { type AnyWorkflow, memoryStore, Stepmark, step, stepContext, workflow } from "stepmark";
+import { memoryStore, Stepmark, step, stepContext, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
-import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
-import { Schedule } from "../support/schedule.js";
+import { bodies, replayed, reseed, turn, work } from "../support/scheduled-work.js";
 import { Emitter, limiter, retry, sequence } from "../support/unseen.js";
 
-const bodies = new Bodies();
-let schedule = new Schedule(1);
-
-const work = async (item: unknown): Promise<string> => {
-  bodies.note(String(item));
-  await schedule.turn();
-  return `w(${item})`;
-};
 /** One site, called from everywhere. */
 const workOn = (item: unknown): Promise<string> => step(work, item);
 const w = (...items: unknown[]): string[] => items.map((item) => `w(${item})`);
-
-async function replayed(flow: AnyWorkflow, expected: unknown, input?: unknown, seeds = 6): Promise<void> {
-  for (let seed = 1; seed <= seeds; seed++) {
-    await replayFromEveryPrefix({
-      workflow: flow,
-      input,
-      expected,
-      bodies,
-      options: { grace: 200, stallAfter: 1000 },
-      prepare: () => {
-        schedule = new Schedule(seed);
-      },
-    });
-  }
-}
 
 class Service {
   readonly field = async (x: string): Promise<string> => step(work, await step(work, x));
@@ -715,7 +691,7 @@ describe("promise chains", () => {
   it("nested races, any and allSettled keep their live outcome on every replay", async () => {
     const fail = async (x: string): Promise<string> => {
       bodies.note(x);
-      await schedule.turn();
+      await turn();
       throw new Error(x);
     };
     const flow = workflow("nested-races", async () => {
@@ -736,16 +712,16 @@ describe("promise chains", () => {
       ];
     });
     for (let seed = 1; seed <= 25; seed++) {
-      schedule = new Schedule(seed);
+      reseed(seed);
       const store = memoryStore();
       const live = await (
         await new Stepmark({ store, workflows: [flow] }).start(flow, undefined, { id: "run" })
       ).result();
-      schedule = new Schedule(seed);
+      reseed(seed);
       bodies.reset();
       const { length } = await store.entries("run");
       for (let kept = length; kept > length - 4; kept--) {
-        schedule = new Schedule(seed + 999);
+        reseed(seed + 999);
         const again = await (
           await new Stepmark({ store: store.fork("run", kept), workflows: [flow] }).resume("run")
         ).result();
@@ -762,7 +738,7 @@ describe("async contexts of the user's own", () => {
   it("a body sees the store of the code that called its step", async () => {
     const whose = async (x: string): Promise<string> => {
       bodies.note(x);
-      await schedule.turn();
+      await turn();
       return `${x} of ${tenant.getStore()}`;
     };
     const flow = workflow("tenants", async (items: string[]) =>
@@ -876,7 +852,7 @@ describe("stepContext", () => {
     const body = async (): Promise<string[]> => {
       const own = stepContext().key;
       const limited = await limit(async () => {
-        await schedule.turn();
+        await turn();
         return stepContext().key;
       });
       return [own, limited];

@@ -3,36 +3,13 @@ import { EventEmitter, on } from "node:events";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { callbackify, promisify } from "node:util";
-import { type AnyWorkflow, step, workflow } from "stepmark";
+import { step, workflow } from "stepmark";
 import { describe, it } from "vitest";
-import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
-import { Schedule } from "../support/schedule.js";
+import { replayed, work } from "../support/scheduled-work.js";
 
-const bodies = new Bodies();
-let schedule = new Schedule(1);
-
-const work = async (item: unknown): Promise<string> => {
-  bodies.note(String(item));
-  await schedule.turn();
-  return `w(${item})`;
-};
 /** One site, called from everywhere. */
 const workOn = (item: unknown): Promise<string> => step(work, item);
 
-async function replayed(flow: AnyWorkflow, expected: unknown, input?: unknown): Promise<void> {
-  for (let seed = 1; seed <= 3; seed++) {
-    await replayFromEveryPrefix({
-      workflow: flow,
-      input,
-      expected,
-      bodies,
-      options: { grace: 200, stallAfter: 1000 },
-      prepare: () => {
-        schedule = new Schedule(seed);
-      },
-    });
-  }
-}
 const twice = (...items: string[]): string[] => items.map((item) => `w(w(${item}))`);
 
 /** Whatever comes first of several iterables. */

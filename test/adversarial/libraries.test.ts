@@ -15,36 +15,13 @@ import {
   toArray,
   zip,
 } from "rxjs";
-import { type AnyWorkflow, step, workflow } from "stepmark";
+import { step, workflow } from "stepmark";
 import { describe, expect, it } from "vitest";
-import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
-import { Schedule } from "../support/schedule.js";
+import { bodies, replayed, turn, work } from "../support/scheduled-work.js";
 
-const bodies = new Bodies();
-let schedule = new Schedule(1);
-
-const work = async (item: unknown): Promise<string> => {
-  bodies.note(String(item));
-  await schedule.turn();
-  return `w(${item})`;
-};
 /** One site, called from everywhere. */
 const workOn = (item: unknown): Promise<string> => step(work, item);
 
-async function replayed(flow: AnyWorkflow, expected: unknown, input?: unknown): Promise<void> {
-  for (let seed = 1; seed <= 3; seed++) {
-    await replayFromEveryPrefix({
-      workflow: flow,
-      input,
-      expected,
-      bodies,
-      options: { grace: 200, stallAfter: 1000 },
-      prepare: () => {
-        schedule = new Schedule(seed);
-      },
-    });
-  }
-}
 const twice = (...items: string[]): string[] => items.map((item) => `w(w(${item}))`);
 
 const items = ["a", "b", "c", "d"];
@@ -87,7 +64,7 @@ describe("loaders and observables", () => {
   it("a data loader whose batches are steps, asked by branches", async () => {
     const batch = async (keys: string[]): Promise<string[]> => {
       bodies.note(keys.join());
-      await schedule.turn();
+      await turn();
       return keys.map((key) => `loaded ${key}`);
     };
     const flow = workflow("loader", async (all: string[]) => {

@@ -48,6 +48,33 @@ async function everyPrefix(flow: AnyWorkflow): Promise<void> {
   }
 }
 
+/** What a run came to at first, and on a resume; `isWhole`: from all of its entries. */
+interface Resumed {
+  first: number[];
+  tickets: number[];
+  isWhole: boolean;
+}
+
+/** No call gets another's ticket, whatever of the run is recorded; a resume may be refused with `code` before any body runs. */
+async function everyPrefixOrRefused(flow: AnyWorkflow, code: string, check: (resumed: Resumed) => void): Promise<void> {
+  const store = memoryStore();
+  const app = new Stepmark({ store, workflows: [flow] });
+  const first = (await (await app.start(flow, undefined, { id })).result()) as number[];
+  const { length } = await store.entries(id);
+  for (let kept = 0; kept <= length; kept++) {
+    drawn = [];
+    const second = new Stepmark({ store: store.fork(id, kept), workflows: [flow], grace: 50, drain: 20 });
+    const result = await (await second.resume(id)).result().catch((error) => error.code);
+    if (result === code) {
+      expect(drawn).toEqual([]);
+      continue;
+    }
+    const tickets = result as number[];
+    for (const [index, ticket] of tickets.entries()) expect([first[index], ...drawn]).toContain(ticket);
+    check({ first, tickets, isWhole: kept === length });
+  }
+}
+
 describe("I3, B06: a function made in the workflow, called by code that is not transformed", () => {
   it.each<[string, AnyWorkflow]>([
     [
@@ -152,22 +179,9 @@ describe("a limiter that bodies and branches share, which starts what waits when
         ]);
         return [one, other].flat() as number[];
       });
-      const store = memoryStore();
-      const app = new Stepmark({ store, workflows: [flow] });
-      const first = (await (await app.start(flow, undefined, { id })).result()) as number[];
-      const { length } = await store.entries(id);
-      for (let kept = 0; kept <= length; kept++) {
-        drawn = [];
-        const second = new Stepmark({ store: store.fork(id, kept), workflows: [flow], grace: 50, drain: 20 });
-        const result = await (await second.resume(id)).result().catch((error) => error.code);
-        if (result === "DIVERGENCE") {
-          expect(drawn).toEqual([]);
-          continue;
-        }
-        for (const [index, ticket] of (result as number[]).entries())
-          expect([first[index], ...drawn]).toContain(ticket);
-        if (kept === length) expect(drawn).toEqual([]);
-      }
+      await everyPrefixOrRefused(flow, "DIVERGENCE", ({ isWhole }) => {
+        if (isWhole) expect(drawn).toEqual([]);
+      });
     },
   );
 });
@@ -212,20 +226,8 @@ describe("a function that was given to a call where it was made, and is called o
       }),
     ],
   ])("%s: no body gets what another's has come to; where that cannot be told the run is refused", async (_, flow) => {
-    const store = memoryStore();
-    const app = new Stepmark({ store, workflows: [flow] });
-    const first = (await (await app.start(flow, undefined, { id })).result()) as number[];
-    const { length } = await store.entries(id);
-    for (let kept = 0; kept <= length; kept++) {
-      drawn = [];
-      const second = new Stepmark({ store: store.fork(id, kept), workflows: [flow], grace: 50, drain: 20 });
-      const result = await (await second.resume(id)).result().catch((error) => error.code);
-      if (result === "AMBIGUOUS_SCOPE") {
-        expect(drawn).toEqual([]);
-        continue;
-      }
-      expect(new Set(result as number[]).size).toBe(first.length);
-      for (const [index, ticket] of (result as number[]).entries()) expect([first[index], ...drawn]).toContain(ticket);
-    }
+    await everyPrefixOrRefused(flow, "AMBIGUOUS_SCOPE", ({ first, tickets }) => {
+      expect(new Set(tickets).size).toBe(first.length);
+    });
   });
 });

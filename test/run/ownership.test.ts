@@ -39,17 +39,20 @@ describe("I8: a run that an app has without driving it is given up, though the a
     return store;
   }
 
+  /** A store that takes a claim without saying so: the first, the second, ... */
+  function losingAnswer(store: Store, number: number): Store {
+    let claims = 0;
+    const claim: Store["claim"] = async (...args) => {
+      const answer = await store.claim(...args);
+      if (++claims === number) throw new Error("the connection was cut");
+      return answer;
+    };
+    return { ...store, claim };
+  }
+
   it("where the store has lost the answer to a claim that it has taken", async () => {
     const store = await waiting();
-    let claims = 0;
-    const losing: Store = {
-      ...store,
-      claim: async (...args) => {
-        const claim = await store.claim(...args);
-        if (++claims === 1) throw new Error("the connection was cut");
-        return claim;
-      },
-    };
+    const losing = losingAnswer(store, 1);
     await expect(process(losing).resume(id)).rejects.toThrow("the connection was cut");
     expect((await store.read(id))?.owner).toBeDefined();
     await expect.poll(async () => (await store.read(id))?.owner).toBeUndefined();
@@ -61,15 +64,7 @@ describe("I8: a run that an app has without driving it is given up, though the a
 
   it("and not given up where it takes it again before it can be", async () => {
     const store = await waiting();
-    let claims = 0;
-    const losing: Store = {
-      ...store,
-      claim: async (...args) => {
-        const claim = await store.claim(...args);
-        if (++claims === 1) throw new Error("the connection was cut");
-        return claim;
-      },
-    };
+    const losing = losingAnswer(store, 1);
     const app = process(losing);
     await expect(app.resume(id)).rejects.toThrow("the connection was cut");
     await store.post(id, { target: "ok", value: "[1]", at: 0 });
@@ -79,15 +74,7 @@ describe("I8: a run that an app has without driving it is given up, though the a
 
   it("where the answer to a claim is lost by which it takes a run back that waited", async () => {
     const store = memoryStore();
-    let claims = 0;
-    const losing: Store = {
-      ...store,
-      claim: async (...args) => {
-        const claim = await store.claim(...args);
-        if (++claims === 2) throw new Error("the connection was cut");
-        return claim;
-      },
-    };
+    const losing = losingAnswer(store, 2);
     const app = process(losing);
     const run = await app.start(flow, undefined, { id });
     const left = expect(run.result()).rejects.toThrow("the connection was cut");

@@ -132,11 +132,11 @@ export function anotherWay(
   const there = (site: SiteRecord | undefined): string => `${describe(site)} in \`${site?.container ?? ""}\``;
   const expected = there(recorded.site);
   const asked = there(call.site);
-  const since = followsFailure ? ", after the failure of a step that runs again," : "";
+  const since = followsFailure ? ", after the failure of a step that runs again" : "";
   return new DivergenceError(
     expected === asked
-      ? `The code is unchanged but took another path: it came to ${asked} through another function than when that was recorded${since.replace(/,$/, "")}`
-      : `The code is unchanged but took another path: ${expected} is recorded here${since} and was not asked for; ${asked} was`,
+      ? `The code is unchanged but took another path: it came to ${asked} through another function than when that was recorded${since}`
+      : `The code is unchanged but took another path: ${expected} is recorded here${since && `${since},`} and was not asked for; ${asked} was`,
     { runId, key: call.key, at: placeOf(call.site) },
     { recorded: recordedSide(recorded), asked: askedSide(call) },
   );
