@@ -1,18 +1,18 @@
 /**
  * Room in SQLite's write-ahead log ahead of what is written to it. A commit that makes the file longer has the disk write
- * the file's new length as well, and takes about twice as long as one that finds the room there.
+ * the file's new length as well, and takes up to twice as long as one that finds the room there.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 
-/** Bytes that are laid out at once. */
-const stride = 512 * 1024;
-
 /** SQLite begins the log anew at about this length: from then on it has its room. */
 const enough = 1_000 * 4_120;
 
+/** Room costs about as much as this many commits lose without it; who writes less needs none. */
+const worthIt = 50;
+
 export class LogSpace {
-  private laidOut = 0;
+  private commits = 0;
 
   /**
    * @param path of the log
@@ -23,11 +23,10 @@ export class LogSpace {
     private readonly alone: (work: () => void) => void,
   ) {}
 
-  /** Makes room if there is none left, given the log's size in bytes after a commit. */
-  ensure(size: number): void {
-    if (size === this.laidOut) return;
-    this.laidOut = size;
-    if (size >= enough) return;
+  /** Counts a commit; makes room once it is worth it. */
+  committed(): void {
+    this.commits += 1;
+    if (this.commits !== worthIt) return;
     try {
       this.alone(() => this.layOut());
     } catch {
@@ -40,7 +39,7 @@ export class LogSpace {
     const file = openSync(this.path, "r+");
     try {
       const { size } = fstatSync(file);
-      this.laidOut = size + writeSync(file, Buffer.alloc(stride), 0, stride, size);
+      if (size < enough) writeSync(file, Buffer.alloc(enough - size), 0, enough - size, size);
     } finally {
       closeSync(file);
     }

@@ -4,15 +4,12 @@ import { statSync } from "node:fs";
 export class OpenedFile {
   readonly #device: number | undefined;
   readonly #number: number | undefined;
-  /** In bytes, when it was last looked at. */
-  size = 0;
 
   /** There need be no file at the path: then there must never be one. */
   constructor(readonly path: string) {
     const found = statSync(path, { throwIfNoEntry: false });
     this.#device = found?.dev;
     this.#number = found?.ino;
-    this.size = found?.size ?? 0;
   }
 
   /** Whether it is the file that `other` was, wherever that was moved. */
@@ -23,7 +20,6 @@ export class OpenedFile {
   /** Looks whether its path still leads to it. */
   isInPlace(): boolean {
     const found = statSync(this.path, { throwIfNoEntry: false });
-    if (found !== undefined) this.size = found.size;
     return found?.ino === this.#number && found?.dev === this.#device;
   }
 }

@@ -1,10 +1,10 @@
 /** The SQLite file that a store has open, and whether it is still the one that others find at its path. */
-import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { StepmarkError, StoreError } from "../errors.js";
 import { LogSpace } from "./log-space.js";
-import { OpenedFile } from "./opened-file.js";
+import { OpenedFiles } from "./opened-files.js";
 import { type Connection, type DriverName, openDatabase, type Statement } from "./sqlite-driver.js";
 import { prepareDatabase, preparedLater, prepareStatements, schemaVersion, transaction } from "./sqlite-schema.js";
 
@@ -32,7 +32,7 @@ export interface Open {
   statements: ReturnType<typeof prepareStatements>;
   lists: Map<string, Statement>;
   /** The database and its write-ahead log, which together are the store; undefined in memory. */
-  files: { database: OpenedFile; log: OpenedFile } | undefined;
+  files: OpenedFiles | undefined;
   /** Where commits wait for the disk. */
   space: LogSpace | undefined;
   /** Of the tables, if they are an older version's and were to be left so. */
@@ -54,7 +54,7 @@ export function open(path: string, options: SqliteOptions): Open {
     const statements = prepareStatements(isOlder ? preparedLater(connection) : connection);
     // Reading opens the log, which a new file does not have before.
     statements.read.get("");
-    const files = path === inMemory ? undefined : openFiles(path);
+    const files = path === inMemory ? undefined : new OpenedFiles(path);
     const alone = (work: () => void): void => transaction(connection, work);
     const space = files && synchronous === "FULL" ? new LogSpace(files.log.path, alone) : undefined;
     return { connection, statements, lists: new Map(), files, space, ...(isOlder && { olderVersion: tables.version }) };
@@ -97,14 +97,10 @@ function checkNames(path: string): void {
   );
 }
 
-function openFiles(path: string): Open["files"] {
-  return { database: new OpenedFile(path), log: new OpenedFile(`${realpathSync(path)}-wal`) };
-}
-
 /** @throws Misplaced if what was read or written is not in the files that others find at the path */
 export function checkFiles({ files }: Open): void {
   if (files === undefined) return;
-  const gone = [files.database, files.log].filter((file) => !file.isInPlace());
+  const gone = files.gone();
   if (gone.length > 0) throw new Misplaced(gone.map(({ path }) => path));
 }
 

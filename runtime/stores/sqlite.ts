@@ -309,7 +309,7 @@ class Sqlite implements Store {
       const apply = (): Array<StepmarkError | undefined> => batch.map((each) => each.write(open));
       const outcomes = batch.length === 1 && batch[0]!.single ? apply() : transaction(open.connection, apply);
       checkFiles(open);
-      if (open.space !== undefined) open.space.ensure(open.files!.log.size);
+      open.space?.committed();
       return outcomes;
     } catch (cause) {
       this.#clear(cause);
