@@ -162,8 +162,8 @@ describe("how it ends", () => {
     const first = start();
     await (await first.start(grand, undefined, { id })).settled();
     await rest();
-    await first.answer(kid, "ok", "yes");
     await first.shutdown();
+    await first.answer(kid, "ok", "yes");
     asked = "b";
     const second = start();
     const before = (await store.entries(id)).length;
