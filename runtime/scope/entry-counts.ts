@@ -7,7 +7,7 @@ import type { LoopPath } from "./site-table.js";
 
 export class EntryCounts {
   /** By segment and iteration. */
-  private readonly iterations = new Map<string, number[]>();
+  private readonly iterations = new Map<string, Map<number, number>>();
   private readonly byKey = new Map<string, number>();
 
   /**
@@ -20,17 +20,15 @@ export class EntryCounts {
     if (iteration === undefined) return countIn(this.byKey, key);
     let counts = this.iterations.get(place.segment);
     if (counts === undefined) {
-      counts = [];
+      counts = new Map();
       this.iterations.set(place.segment, counts);
     }
-    const number = counts[iteration] ?? 0;
-    counts[iteration] = number + 1;
-    return number;
+    return countIn(counts, iteration);
   }
 }
 
 /** How often `key` has been counted before; counts it. */
-export function countIn(counts: Map<string, number>, key: string): number {
+export function countIn<K>(counts: Map<K, number>, key: K): number {
   const number = counts.get(key) ?? 0;
   counts.set(key, number + 1);
   return number;
