@@ -241,9 +241,22 @@ export class Execution implements RunScope {
     this.calls.inFlight.set(call.key, call);
   }
 
-  /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
+  /**
+   * Announces an attempt, an open wait or a timer; `then` runs when that is durable, unless the run has come to an end by then
+   * that leaves the call undone.
+   */
   announce(call: Call, state: "attempt" | "open", details: Partial<Entry>, then: () => void): void {
-    if (this.open) this.save(call, { state }, details, () => this.asOwner(then));
+    const begin = (): void => {
+      if (this.mayBegin(call)) then();
+      else this.abandoned(call);
+    };
+    if (this.open) this.save(call, { state }, details, () => this.asOwner(begin));
+  }
+
+  /** Whether the run's failure, if it has failed, leaves room for a call that has not begun: a body in flight may need it. */
+  private mayBegin({ within }: Call): boolean {
+    const { phase, refused } = this.lifetime;
+    return phase !== "failing" || (!refused && this.calls.isInFlight(within));
   }
 
   /** The body of step `key` begins again. */
@@ -401,7 +414,7 @@ export class Execution implements RunScope {
     }
     this.failures.settle(call.key);
     if (outcome.state === "done") return call.resolve(value);
-    this.failures.add(value, call.key);
+    this.failures.add(value, call.key, call.within?.key);
     // A failure that nobody awaits is the run's to report; it must not end the process.
     call.promise.catch(() => {});
     call.reject(value);

@@ -113,7 +113,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     }
     extent.over = outcome.state === "failed";
     request.trace?.end(outcome.state, number, error);
-    const causes = error === undefined ? [] : execution.failures.heldBy(error);
+    const causes = error === undefined ? [] : execution.failures.heldBy(error, call.key);
     execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
   };
   const succeed = (value: unknown): void => {
