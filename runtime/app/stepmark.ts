@@ -393,6 +393,7 @@ export class Stepmark<Session = unknown> {
       interval: delay(interval, "`interval`"),
       signal: signal === undefined ? this.ending.signal : AbortSignal.any([this.ending.signal, signal]),
       isLeft: (...of) => this.driver.ownership.isLeft(...of),
+      drives: (id) => this.driver.activeRun(id) !== undefined,
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);
