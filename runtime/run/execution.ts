@@ -17,6 +17,7 @@ import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/p
 import { state } from "../scope/process-state.js";
 import type { RunChange } from "../stores/store.js";
 import type { RunTrace } from "../telemetry/telemetry.js";
+import { Alarms } from "./alarms.js";
 import { AskedCalls, latest } from "./asked-calls.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { Failures } from "./end/failures.js";
@@ -53,6 +54,7 @@ export class Execution implements RunScope {
   readonly lifetime: Lifetime;
   readonly inbox: Inbox;
   readonly waits = new WaitingRoom();
+  readonly alarms: Alarms;
   readonly failures: Failures;
   readonly checks: Checks;
   stalled: StalledError | undefined;
@@ -79,6 +81,7 @@ export class Execution implements RunScope {
     this.executor = options.executor;
     this.trace = options.trace;
     this.rootKey = escapePart(workflow);
+    this.alarms = new Alarms(clock);
     this.patience = new Patience(clock);
     this.failures = new Failures(options.rerun);
     this.replay = new Replay(record);
@@ -509,11 +512,10 @@ export class Execution implements RunScope {
   private drain(): void {
     const { inFlight } = this.calls;
     if (inFlight.size === 0) return;
-    const stop = this.clock.after(this.options.drain, () => {
+    this.alarms.after(this.options.drain, () => {
       inFlight.clear();
       this.wake();
     });
-    void this.lifetime.ended.then(stop);
   }
 
   private finish(): Promise<void> {
@@ -527,6 +529,7 @@ export class Execution implements RunScope {
   private close(): void {
     this.endVigil();
     this.patience.lift();
+    this.alarms.clear();
     this.waits.clear();
     state.liveRuns--;
   }

@@ -1,6 +1,7 @@
 /** What a run's end, an app's end or a refusal must not do to what is under way, and to what comes after. */
 import {
   type AnyWorkflow,
+  type Clock,
   child,
   type MemoryStore,
   memoryStore,
@@ -131,6 +132,28 @@ describe("I7: what has been announced when its run fails, and is not durable yet
     expect(attempts).toEqual([]);
     expect(await store.read("inner")).toBeUndefined();
   });
+});
+
+it("an app that is shut down leaves no timer behind that keeps its process, whatever bodies do", async () => {
+  const [clock, pending] = [new FakeClock(), new Set<number>()];
+  const counting: Clock = {
+    now: () => clock.now(),
+    after(ms, callback, background) {
+      const stop = clock.after(ms, callback, background);
+      if (!background) pending.add(ms);
+      return () => {
+        pending.delete(ms);
+        stop();
+      };
+    },
+  };
+  const flow = workflow("limited", async () => step({ timeout: "1h" }, () => new Promise(() => {})));
+  const app = new Stepmark({ store: memoryStore(), workflows: [flow], clock: counting });
+  await app.start(flow, undefined, { id });
+  await rest();
+  expect(pending).toEqual(new Set([3_600_000]));
+  await app.shutdown();
+  expect(pending).toEqual(new Set());
 });
 
 describe("an app that ends while it takes a run up", () => {
