@@ -197,9 +197,14 @@ export class Driver {
 
   /** Gives up the runs that a queue has handed out. */
   async leaveQueued(): Promise<void> {
-    await Promise.allSettled(
-      [...this.queued].map((id) => this.active.get(id)?.execution.lifetime.leave(new ShutdownError(id))),
+    const runs = [...this.queued].flatMap((id) => this.active.get(id) ?? []);
+    const given = await Promise.allSettled(
+      runs.map(({ id, execution }) => execution.lifetime.leave(new ShutdownError(id))),
     );
+    // The app may live on, and gives up later what the store has not let it.
+    given.forEach(({ status }, index) => {
+      if (status === "rejected") this.ownership.leave(runs[index]!.id, runs[index]!.fence);
+    });
   }
 
   /** Fails a run that nobody drives. */
@@ -328,6 +333,8 @@ export class Driver {
       reclaim: async (fence) => {
         if (options.queued) return this.handBack(active);
         active.fence = await this.ownership.reclaim(id, fence);
+        // Left while it was taken back: nobody goes on with it here, and others are to be able to.
+        if (active.isOver) await this.ownership.letGo(id, active.fence);
         return active.fence;
       },
       hold: { isSure: () => this.ownership.isSure(id), makeSure: () => this.ownership.makeSure() },
@@ -346,7 +353,10 @@ export class Driver {
     this.active.set(id, active);
     if (options.queued) this.queued.add(id);
     active.attach(execution, () => {
-      if (this.active.get(id) === active) this.active.delete(id);
+      if (this.active.get(id) === active) {
+        this.active.delete(id);
+        this.ownership.forget(id);
+      }
       if (this.active.get(id) === undefined) this.queued.delete(id);
       this.wakeParent(run);
     });
