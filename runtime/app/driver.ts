@@ -1,7 +1,7 @@
 /** Takes runs up, drives them in this process, and lets go of them. */
 
-import { isKeepable } from "../calls/name.js";
-import type { AnyWorkflow } from "../calls/workflow.js";
+import { checkId, isKeepable } from "../calls/name.js";
+import { type AnyWorkflow, checkWorkflow } from "../calls/workflow.js";
 import type { Clock } from "../clock.js";
 import {
   DuplicateWorkflowError,
@@ -132,8 +132,9 @@ export class Driver {
     });
   }
 
-  /** @throws DuplicateWorkflowError if another workflow has its name */
+  /** @throws InvalidArgumentError; DuplicateWorkflowError if another workflow has its name */
   register(workflow: AnyWorkflow): void {
+    checkWorkflow(workflow);
     const known = this.workflows.get(workflow.workflowName);
     if (known !== undefined && known !== workflow) throw new DuplicateWorkflowError(workflow.workflowName);
     this.workflows.set(workflow.workflowName, workflow);
@@ -159,8 +160,9 @@ export class Driver {
     return this.active.get(id) ?? this.dormant.of(id);
   }
 
-  /** @throws RunNotFoundError, StoreError */
+  /** @throws InvalidArgumentError, RunNotFoundError, StoreError */
   async read(id: string): Promise<RunRecord> {
+    checkId(id);
     const run = isKeepable(id) ? await this.options.store.read(id) : undefined;
     if (run === undefined) throw new RunNotFoundError(id);
     return run;
