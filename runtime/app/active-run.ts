@@ -75,6 +75,11 @@ export class ActiveRun implements RunSource, EventFeed {
     });
   }
 
+  /** Whether the run has ended in this process. */
+  get isOver(): boolean {
+    return this.ending !== undefined;
+  }
+
   onEntry(entry: Entry): void {
     this.lastSeq = entry.seq;
     this.tail.push(entry);

@@ -17,45 +17,58 @@ export interface AnswersOptions {
 }
 
 export class Answers {
-  /** The last answer to each run that is being given. */
-  private readonly answering = new Map<string, Promise<void>>();
+  /** The last message to each run that is on its way into the inbox. */
+  private readonly giving = new Map<string, Promise<void>>();
 
   constructor(private readonly options: AnswersOptions) {}
 
   /** See `Stepmark.answer`. */
   async answer(id: string, nameOrKey: string, value: unknown): Promise<void> {
-    // One after the other, or two answers to one wait could both find it open.
-    const before = this.answering.get(id) ?? Promise.resolve();
-    const answered = before.catch(() => {}).then(() => this.giveAnswer(id, nameOrKey, value));
-    this.answering.set(id, answered);
-    try {
-      await answered;
-    } finally {
-      if (this.answering.get(id) === answered) this.answering.delete(id);
-    }
+    checkName("The name or key of a wait", nameOrKey);
+    const answer = encoded(this.options.codec, value, { runId: id });
+    await this.inTurn(id, () => this.giveAnswer(id, nameOrKey, answer));
   }
 
   /** See `Stepmark.send`. */
   async send(id: string, name: string, value: unknown): Promise<void> {
     checkName("The name of a stream", name);
+    const message = encoded(this.options.codec, value, { runId: id });
+    await this.inTurn(id, () => this.giveMessage(id, name, message));
+  }
+
+  /**
+   * One after the other, in the order of the calls: two answers to one wait could both find it open, and a message whose check
+   * takes long be overtaken by the next one.
+   */
+  private async inTurn(id: string, give: () => Promise<void>): Promise<void> {
+    const before = this.giving.get(id) ?? Promise.resolve();
+    const given = before.catch(() => {}).then(give);
+    this.giving.set(id, given);
+    try {
+      await given;
+    } finally {
+      if (this.giving.get(id) === given) this.giving.delete(id);
+    }
+    await this.options.driver.news(id);
+  }
+
+  /** @param message encoded */
+  private async giveMessage(id: string, name: string, message: string): Promise<void> {
     const { store, codec, driver, now } = this.options;
     const run = await driver.read(id);
     const info = runInfo(run, [], codec);
     if (hasEnded(run.status)) throw takesNothing(info);
-    const message = encoded(codec, value, { runId: id });
     const waits = [...(driver.activeRun(id)?.execution.waits.open.values() ?? [])];
     const wait = waits.find((each) => each.name === name);
     const checked = wait?.accept && (await check(message, wait));
     if (checked?.ok === false) throw refusedAnswer(id, name, info, checked.issues);
     await store.post(id, { target: name, value: message, at: now() });
-    await driver.news(id);
   }
 
-  private async giveAnswer(id: string, nameOrKey: string, value: unknown): Promise<void> {
+  /** @param answer encoded */
+  private async giveAnswer(id: string, nameOrKey: string, answer: string): Promise<void> {
     const { store, codec, driver, now } = this.options;
     const run = await driver.read(id);
-    checkName("The name or key of a wait", nameOrKey);
-    const answer = encoded(codec, value, { runId: id });
     // The inbox first: an answer that is taken out of it meanwhile is then among the entries.
     const queued = new Set((await store.inbox(id)).map(({ target }) => target));
     const entries = await store.entries(id);
@@ -68,6 +81,5 @@ export class Answers {
     // Another process may have answered since.
     const posted = await store.post(id, { target, value: answer, at: now() }, { once });
     if (posted === undefined) throw answeredAlready(id, nameOrKey, info);
-    await driver.news(id);
   }
 }

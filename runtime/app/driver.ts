@@ -1,7 +1,7 @@
 /** Takes runs up, drives them in this process, and lets go of them. */
 
-import { isKeepable } from "../calls/name.js";
-import type { AnyWorkflow } from "../calls/workflow.js";
+import { checkId, isKeepable } from "../calls/name.js";
+import { type AnyWorkflow, checkWorkflow } from "../calls/workflow.js";
 import type { Clock } from "../clock.js";
 import {
   DuplicateWorkflowError,
@@ -132,8 +132,9 @@ export class Driver {
     });
   }
 
-  /** @throws DuplicateWorkflowError if another workflow has its name */
+  /** @throws InvalidArgumentError; DuplicateWorkflowError if another workflow has its name */
   register(workflow: AnyWorkflow): void {
+    checkWorkflow(workflow);
     const known = this.workflows.get(workflow.workflowName);
     if (known !== undefined && known !== workflow) throw new DuplicateWorkflowError(workflow.workflowName);
     this.workflows.set(workflow.workflowName, workflow);
@@ -159,8 +160,9 @@ export class Driver {
     return this.active.get(id) ?? this.dormant.of(id);
   }
 
-  /** @throws RunNotFoundError, StoreError */
+  /** @throws InvalidArgumentError, RunNotFoundError, StoreError */
   async read(id: string): Promise<RunRecord> {
+    checkId(id);
     const run = isKeepable(id) ? await this.options.store.read(id) : undefined;
     if (run === undefined) throw new RunNotFoundError(id);
     return run;
@@ -197,9 +199,14 @@ export class Driver {
 
   /** Gives up the runs that a queue has handed out. */
   async leaveQueued(): Promise<void> {
-    await Promise.allSettled(
-      [...this.queued].map((id) => this.active.get(id)?.execution.lifetime.leave(new ShutdownError(id))),
+    const runs = [...this.queued].flatMap((id) => this.active.get(id) ?? []);
+    const given = await Promise.allSettled(
+      runs.map(({ id, execution }) => execution.lifetime.leave(new ShutdownError(id))),
     );
+    // The app may live on, and gives up later what the store has not let it.
+    given.forEach(({ status }, index) => {
+      if (status === "rejected") this.ownership.leave(runs[index]!.id, runs[index]!.fence);
+    });
   }
 
   /** Fails a run that nobody drives. */
@@ -328,6 +335,8 @@ export class Driver {
       reclaim: async (fence) => {
         if (options.queued) return this.handBack(active);
         active.fence = await this.ownership.reclaim(id, fence);
+        // Left while it was taken back: nobody goes on with it here, and others are to be able to.
+        if (active.isOver) await this.ownership.letGo(id, active.fence);
         return active.fence;
       },
       hold: { isSure: () => this.ownership.isSure(id), makeSure: () => this.ownership.makeSure() },
@@ -346,7 +355,10 @@ export class Driver {
     this.active.set(id, active);
     if (options.queued) this.queued.add(id);
     active.attach(execution, () => {
-      if (this.active.get(id) === active) this.active.delete(id);
+      if (this.active.get(id) === active) {
+        this.active.delete(id);
+        this.ownership.forget(id);
+      }
       if (this.active.get(id) === undefined) this.queued.delete(id);
       this.wakeParent(run);
     });

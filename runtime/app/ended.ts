@@ -1,4 +1,14 @@
 /** Whether a run has come to its end. */
+import type { StoredStatus } from "../stores/store.js";
+
+/** All that a store says of a run. */
+export const storedStatuses = [
+  "running",
+  "waiting",
+  "completed",
+  "failed",
+  "cancelled",
+] as const satisfies StoredStatus[];
 
 export const endedStatuses = ["completed", "failed", "cancelled"] as const;
 

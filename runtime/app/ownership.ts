@@ -8,6 +8,8 @@ import { isDeepStrictEqual } from "node:util";
 import { type Clock, type Deadline, deadlineIn, isOver } from "../clock.js";
 import { RunNotFoundError, RunOwnedError, StaleOwnerError } from "../errors.js";
 import { isA } from "../journal/careful.js";
+import type { Execution } from "../run/execution.js";
+import { outsideRuns } from "../scope/outside.js";
 import { isDead, thisProcess } from "../stores/owner.js";
 import type { Claim, Lease, Owner, RunRecord, RunStanding, Store, Takeovers } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
@@ -24,6 +26,8 @@ export class Ownership {
   /** Of those that it took over from processes that had ended. */
   private readonly takenOver = new Map<string, Takeovers>();
   private renewing: Promise<void> | undefined;
+  /** Whether the last heartbeat's looks at the store are still under way. */
+  private tending = false;
   private heartbeat: NodeJS.Timeout | undefined;
   private over = false;
 
@@ -76,7 +80,9 @@ export class Ownership {
   async during<T>(id: string, work: (run: RunRecord) => Promise<T>, takeovers?: Takeovers): Promise<T> {
     const run = await this.claim(id, takeovers);
     try {
-      return await work(run);
+      const result = await work(run);
+      if (!this.active.has(id)) this.forget(id);
+      return result;
     } catch (error) {
       this.leave(id, run.fence);
       await this.giveUpLeft();
@@ -123,8 +129,16 @@ export class Ownership {
       // Somebody else was faster.
       throw isA(error, RunOwnedError) ? new StaleOwnerError(id) : error;
     });
-    if (run.fence === fence + 1) return run.fence;
-    this.leave(id, run.fence);
+    return run.fence === fence + 1 ? run.fence : this.letGo(id, run.fence);
+  }
+
+  /**
+   * Gives up a run that was taken for nothing.
+   *
+   * @throws StaleOwnerError
+   */
+  async letGo(id: string, fence: number): Promise<never> {
+    this.leave(id, fence);
     await this.giveUpLeft();
     throw new StaleOwnerError(id);
   }
@@ -153,15 +167,23 @@ export class Ownership {
   /** From now on, the leases of the runs that the app drives are renewed. */
   keep(): void {
     if (this.over) return;
-    this.heartbeat ??= setInterval(() => {
-      // The next append will tell; a lease that could not be renewed is no reason to stop before.
-      this.makeSure().catch(() => {});
-      void this.giveUpLeft();
-      void this.noticeTakeovers();
-      // Whoever has sent a message may have had no way to tell this process.
-      this.readNews().catch(() => {});
-      for (const id of this.sure.keys()) if (!this.active.has(id)) this.forget(id);
-    }, this.leaseTime / 3).unref();
+    this.heartbeat ??= outsideRuns(() => setInterval(() => this.beat(), this.leaseTime / 3).unref());
+  }
+
+  private beat(): void {
+    // The next append will tell; a lease that could not be renewed is no reason to stop before.
+    this.makeSure().catch(() => {});
+    void this.tend();
+    for (const id of this.sure.keys()) if (!this.active.has(id)) this.forget(id);
+  }
+
+  /** What else a heartbeat looks after. A store that takes its time is not asked again meanwhile. */
+  private async tend(): Promise<void> {
+    if (this.tending) return;
+    this.tending = true;
+    // Whoever has sent a message may have had no way to tell this process.
+    await Promise.allSettled([this.giveUpLeft(), this.noticeTakeovers(), this.readNews()]);
+    this.tending = false;
   }
 
   /**
@@ -180,8 +202,10 @@ export class Ownership {
    * @param fence if it is known
    */
   leave(id: string, fence?: number): void {
+    const known = this.left.get(id);
     // Where a claim has come to nobody knows what, the fence of before it is no more.
-    if (!this.left.has(id)) this.left.set(id, fence);
+    const isUnknown = this.left.has(id) && known === undefined;
+    if (!isUnknown && (known === undefined || fence === undefined || fence > known)) this.left.set(id, fence);
     this.keep();
   }
 
@@ -238,22 +262,34 @@ export class Ownership {
     for (const [id, fence] of fences) {
       const execution = this.active.get(id)?.execution;
       if (execution?.ownedFence !== fence) continue;
-      if (lost.has(id)) await execution.lifetime.leave(new StaleOwnerError(id));
+      if (lost.has(id)) lose(execution);
       else this.sure.set(id, sure);
     }
   }
 
   /** Lets go of runs that were given up here while they waited and that another process has gone on with since. */
   private async noticeTakeovers(): Promise<void> {
-    for (const [id, active] of [...this.active]) {
-      const { fence, execution } = active;
-      if (execution.ownedFence !== undefined) continue;
-      // A store that fails is found out by whoever needs it.
-      const run = await this.store.read(id).catch(() => undefined);
-      const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== this.owner.token;
-      if (takenOver && active.fence === fence) await execution.lifetime.leave(new StaleOwnerError(id));
+    const given = [...this.active.values()].filter(({ execution }) => execution.ownedFence === undefined);
+    if (given.length === 0) return;
+    const { token } = this.owner;
+    const kept = await this.store.kept(
+      token,
+      given.map(({ id }) => id),
+    );
+    const isKept = new Set(kept.map(({ id }) => id));
+    for (const active of given) {
+      const { id, fence, execution } = active;
+      if (isKept.has(id)) continue;
+      const run = await this.store.read(id);
+      const takenOver = run !== undefined && run.fence !== fence && run.owner?.token !== token;
+      if (takenOver && active.fence === fence) lose(execution);
     }
   }
+}
+
+/** Stops driving a run that another process has. What of it is still on its way to the store holds nobody up. */
+function lose({ id, lifetime }: Execution): void {
+  lifetime.leave(new StaleOwnerError(id)).catch(() => {});
 }
 
 /** An owner in words. A host's name may be followed by what tells machines of one name apart. */

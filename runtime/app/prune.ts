@@ -1,5 +1,7 @@
 /** Old runs out of the store. */
 import { type Duration, milliseconds } from "../calls/duration.js";
+import { checkLimit, checkObject } from "../calls/given.js";
+import { checkName } from "../calls/name.js";
 import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
@@ -32,7 +34,10 @@ const batchSize = 100;
  * @returns from `next`: ids of deleted runs, those of one batch together
  */
 export async function* prune(store: Store, now: number, options: PruneOptions): AsyncGenerator<string[], void> {
+  checkObject("What `prune` is given", options, 'Call `prune({ olderThan: "30d" })`.');
   const { workflow, limit = Number.POSITIVE_INFINITY, archive, dryRun = false } = options;
+  checkLimit("`limit`", limit);
+  if (workflow !== undefined) checkName("`workflow`", workflow, "Give a workflow's name.");
   const filter: ListFilter = {
     status: checkedStatus(options.status),
     unchangedSince: now - milliseconds(options.olderThan, "`olderThan`"),

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { storeWithBlobs } from "../blobs/store-with-blobs.js";
 import { delay, milliseconds } from "../calls/duration.js";
-import { checkName } from "../calls/name.js";
+import { checkLimit, checkObject, checkOneOf } from "../calls/given.js";
+import { checkId, checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
 import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowError } from "../errors.js";
@@ -18,7 +19,7 @@ import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
-import type { ListFilter, RunRecord, Store } from "../stores/store.js";
+import type { ListFilter, NewRun, RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
@@ -28,8 +29,9 @@ import { orderOf } from "../work/order.js";
 import type { Queue } from "../work/queue.js";
 import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
+import { checkOptions } from "./check-options.js";
 import { Driver } from "./driver.js";
-import { hasEnded } from "./ended.js";
+import { hasEnded, storedStatuses } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
 import type {
   EnqueueOptions,
@@ -81,6 +83,7 @@ export class Stepmark<Session = unknown> {
   readonly fetch: (request: Request) => Promise<Response>;
 
   constructor(options: StepmarkOptions<Session> = {}) {
+    checkOptions(options);
     const { store, workflows = [], clock = systemClock, codec = makeCodec() } = options;
     this.fetch = this.fetchOf(workflows, options.http ?? {});
     const limits = {
@@ -130,7 +133,7 @@ export class Stepmark<Session = unknown> {
   async start<O>(workflow: Workflow<void, O>, input?: undefined, options?: StartOptions): Promise<Run<O>>;
   async start(workflow: AnyWorkflow, input?: unknown, options: StartOptions = {}): Promise<Run<never>> {
     const caller = this.telemetry?.here();
-    const { run } = await this.createRun(workflow, input, options);
+    const { run } = await this.createRun(this.newRun(workflow, input, options));
     return this.join(run, caller);
   }
 
@@ -144,11 +147,12 @@ export class Stepmark<Session = unknown> {
   async enqueue<I, O>(workflow: Workflow<I, O>, input: I, options?: EnqueueOptions<Session>): Promise<Run<O>>;
   async enqueue<O>(workflow: Workflow<void, O>, input?: undefined, options?: EnqueueOptions<Session>): Promise<Run<O>>;
   async enqueue(workflow: AnyWorkflow, input?: unknown, options: EnqueueOptions<Session> = {}): Promise<Run<never>> {
-    const { id = randomUUID(), ...rest } = options;
+    const { id, ...rest } = options;
     const order = orderOf(rest, this.clock.now());
     const queue = this.queueUp("enqueue");
-    await queue.put(id, order, (store) => this.createRun(workflow, input, { id }, this.withBlobs(store)));
-    return this.found(id);
+    const made = this.newRun(workflow, input, { id });
+    await queue.put(made.id, order, (store) => this.createRun(made, this.withBlobs(store)));
+    return this.found(made.id);
   }
 
   /**
@@ -182,29 +186,29 @@ export class Stepmark<Session = unknown> {
     );
   }
 
-  /** The run of a `start`, new or found; it is not driven by that. */
-  private async createRun(
-    workflow: AnyWorkflow,
-    input: unknown,
-    options: StartOptions,
-    store = this.store,
-  ): Promise<{ created: boolean; run: RunRecord }> {
+  /** What is to be stored of a new run: the input as it is now, whatever the caller does to it later. */
+  private newRun(workflow: AnyWorkflow, input: unknown, options: StartOptions): NewRun {
     this.checkUp();
+    checkObject("What a run is started with", options, "Call `start(workflow, input, { id })`.");
+    const { id = randomUUID() } = options;
     this.driver.register(workflow);
-    const id = options.id ?? randomUUID();
     checkName("A run's id", id, "Leave it out for a random one.");
-    const { created, run } = await store.create({
+    return {
       id,
       workflow: workflow.workflowName,
       input: encoded(this.codec, input, { runId: id }),
       inputPrint: fingerprint([input]),
       scheme: KEY_SCHEME,
       createdAt: this.clock.now(),
-    });
-    if (created) return { created, run };
-    if (run.workflow !== workflow.workflowName || run.inputPrint !== fingerprint([input])) {
-      const what =
-        run.workflow === workflow.workflowName ? "another input" : `workflow ${JSON.stringify(run.workflow)}`;
+    };
+  }
+
+  /** The run of a `start`, new or found; it is not driven by that. */
+  private async createRun(made: NewRun, store = this.store): Promise<{ created: boolean; run: RunRecord }> {
+    const { id, workflow, inputPrint } = made;
+    const { created, run } = await store.create(made);
+    if (!created && (run.workflow !== workflow || run.inputPrint !== inputPrint)) {
+      const what = run.workflow === workflow ? "another input" : `workflow ${JSON.stringify(run.workflow)}`;
       throw new RunExistsError(`A run with this id exists with ${what}`, { runId: id });
     }
     return { created, run };
@@ -219,6 +223,10 @@ export class Stepmark<Session = unknown> {
    */
   async resume<O = unknown>(id: string, options: ResumeOptions = {}): Promise<Run<O>> {
     this.checkUp();
+    checkObject("What a run is resumed with", options, "Call `resume(id, { accept, divergence, retry })`.");
+    checkOneOf("`accept`", options.accept, ["edits", undefined]);
+    checkOneOf("`divergence`", options.divergence, ["continue", undefined]);
+    checkOneOf("`retry`", options.retry, ["all", undefined]);
     const caller = this.telemetry?.here();
     const active = this.driver.activeRun(id);
     if (active) return new Run(id, active);
@@ -270,10 +278,17 @@ export class Stepmark<Session = unknown> {
   }
 
   /** Runs, newest first. */
-  async list({ status, workflow, limit = 100 }: ListOptions = {}): Promise<RunInfo[]> {
-    const filter: ListFilter = { limit };
+  async list(options: ListOptions = {}): Promise<RunInfo[]> {
+    checkObject("What runs are listed by", options, "Call `list({ status, workflow, limit })`.");
+    const { status, workflow, limit = 100 } = options;
+    checkLimit("`limit`", limit);
+    const filter: ListFilter = limit === Number.POSITIVE_INFINITY ? {} : { limit };
+    for (const each of status === undefined ? [] : [status].flat()) checkOneOf("`status`", each, storedStatuses);
     if (status !== undefined) filter.status = status;
-    if (workflow !== undefined) filter.workflow = workflow;
+    if (workflow !== undefined) {
+      checkName("`workflow`", workflow, "Give a workflow's name.");
+      filter.workflow = workflow;
+    }
     const runs = await this.store.list(filter);
     return Promise.all(
       runs.map(async (run) => this.info(run, run.status === "waiting" ? await this.store.entries(run.id) : [])),
@@ -293,6 +308,7 @@ export class Stepmark<Session = unknown> {
    * @throws InvalidArgumentError for an `after` that is no position; from `next`: StoreError, RunNotFoundError
    */
   events(id: string, options?: EventOptions): AsyncIterableIterator<RunEvent, undefined> {
+    checkId(id);
     return this.driver.source(id).events(options);
   }
 
@@ -323,7 +339,10 @@ export class Stepmark<Session = unknown> {
    * @throws from `next`: RunNotFoundError, RunOwnedError for a run that goes on all the time, StoreError
    */
   export(id: string | readonly string[], options?: ExportOptions): AsyncGenerator<string, void> {
-    return exportText(this.store, typeof id === "string" ? [id] : id, options);
+    const ids = typeof id === "string" ? [id] : id;
+    checkObject("What `export` is given", ids, "Give the id of a run, or an array of ids.");
+    ids.forEach(checkId);
+    return exportText(this.store, ids, options);
   }
 
   /**
@@ -334,6 +353,7 @@ export class Stepmark<Session = unknown> {
    * @throws ExportFileError, ValuesLeftOutError, RunExistsError, NewerVersionError, DamagedJournalError, StoreError
    */
   async import(text: ExportText): Promise<string[]> {
+    if (typeof text !== "string") checkObject("What `import` is given", text, "Give the text that `export` gave.");
     const pieces: string[] = [];
     for await (const piece of typeof text === "string" ? [text] : text) pieces.push(piece);
     return importRuns(this.store, () => pieces);
@@ -393,6 +413,7 @@ export class Stepmark<Session = unknown> {
       interval: delay(interval, "`interval`"),
       signal: signal === undefined ? this.ending.signal : AbortSignal.any([this.ending.signal, signal]),
       isLeft: (...of) => this.driver.ownership.isLeft(...of),
+      drives: (id) => this.driver.activeRun(id) !== undefined,
       canTake: (run) => this.driver.isKnown(run.workflow) && this.driver.ownership.isFree(run),
       wake: async ({ id }) => {
         const active = this.driver.activeRun(id);
@@ -434,7 +455,7 @@ export class Stepmark<Session = unknown> {
         const workflow = workflows.find(({ workflowName }) => workflowName === name);
         if (workflow === undefined) throw new UnknownWorkflowError(name, []);
         const caller = this.telemetry?.here();
-        const { created, run } = await this.createRun(workflow, input, { id });
+        const { created, run } = await this.createRun(this.newRun(workflow, input, { id }));
         await this.join(run, caller);
         return { created, id: run.id };
       },

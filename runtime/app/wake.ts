@@ -13,6 +13,8 @@ export interface WakeOptions {
   signal: AbortSignal;
   /** Whether nobody who lives drives a run of such an owner, or it may be so: see `Store.left`. */
   isLeft(owner: Owner, leaseUntil: number, runs: number): boolean;
+  /** Whether the app drives a run. */
+  drives(id: string): boolean;
   /** Whether the app knows the run's workflow, and nobody who lives has the run. */
   canTake(run: RunStanding): boolean;
   /** Takes the run up, or lets the process that has it in memory look into its inbox. */
@@ -43,11 +45,13 @@ export async function wakeRuns(options: WakeOptions): Promise<void> {
 }
 
 async function look(options: WakeOptions, known: Map<string, string>): Promise<void> {
-  const { store, now, isLeft, canTake, wake, attend, signal, onError } = options;
+  const { store, now, isLeft, canTake, drives, wake, attend, signal, onError } = options;
   await attend();
   const left = (await store.left(isLeft)).filter(canTake);
   const ready = (await store.ready(now())).filter(canTake);
-  for (const run of [...left, ...ready]) {
+  const found = [...left, ...ready];
+  forgetAllBut(known, found, drives);
+  for (const run of found) {
     if (signal.aborted) return;
     const state = stateOf(run, run.status === "waiting" ? await store.inbox(run.id) : []);
     if (known.get(run.id) === state) continue;
@@ -63,6 +67,16 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
       if (!isElsewhere) onError(error, run.id);
     }
   }
+}
+
+/** Of runs that are gone from the list nothing is kept, or that would be all that there ever were. Those that this app drives may be back. */
+function forgetAllBut(
+  known: Map<string, string>,
+  found: readonly RunStanding[],
+  drives: (id: string) => boolean,
+): void {
+  const ids = new Set(found.map(({ id }) => id));
+  for (const id of known.keys()) if (!ids.has(id) && !drives(id)) known.delete(id);
 }
 
 /** What has to change before a run that did not get on is looked at again. */

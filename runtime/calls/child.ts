@@ -1,5 +1,5 @@
 /** `child`: a run of its own, begun by a run that waits for it. */
-import { InvalidArgumentError, RunExistsError, ShutdownError, StoreError } from "../errors.js";
+import { RunExistsError, ShutdownError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
@@ -8,10 +8,11 @@ import { isOurs } from "../run/end/refusals.js";
 import type { Execution } from "../run/execution.js";
 import { encodeError } from "../run/live/outcome.js";
 import type { ChildRequest } from "../run/options.js";
+import { checkObject } from "./given.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import { nobodyThere } from "./without-run.js";
-import type { AnyWorkflow, Workflow } from "./workflow.js";
+import { checkWorkflow, type Workflow } from "./workflow.js";
 
 export interface ChildOptions {
   /** The child run's id; by default it is made of the parent's id and the call's replay key. */
@@ -35,21 +36,19 @@ export const child = ((...args: unknown[]) => rejecting(() => call(undefined, ar
 child.at = (frame, index, path, _captures, ...args) => rejecting((at) => call(at, args), { frame, index, path });
 
 function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): Promise<unknown> {
-  if (typeof workflow !== "function" || typeof (workflow as Partial<AnyWorkflow>).workflowName !== "string") {
-    throw new InvalidArgumentError("`child` was not given a workflow", "Call `child(workflow, input)`.");
-  }
+  checkWorkflow(workflow, "Call `child(workflow, input)`.");
+  if (options !== undefined) checkObject("The options of `child`", options, "Call `child(workflow, input, { id })`.");
   const { id } = (options ?? {}) as ChildOptions;
   if (id !== undefined) checkName("A child run's id", id, "Leave it out for one made of the parent's.");
   const identity = identify("child", at, undefined);
   if (identity === undefined) throw nobodyThere("child");
   const { execution, chain, within, entry, record } = identity;
-  const started = workflow as AnyWorkflow;
-  const args = fingerprint([started.workflowName, input, id]);
+  const args = fingerprint([workflow.workflowName, input, id]);
   const key = execution.keyOf(identity, args);
   const place = { runId: execution.id, key, at: placeOf(record) };
   const request: ChildRequest = {
     id: id ?? `${execution.id}/${key}`,
-    workflow: started,
+    workflow,
     input: encoded(execution.codec, input, place),
     inputPrint: fingerprint([input]),
     parent: { id: execution.id, key },

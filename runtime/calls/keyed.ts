@@ -15,6 +15,9 @@ export function keyed<T>(items: Iterable<T>, by: (item: T, index: number) => str
   if (typeof (items as Iterable<T> | undefined)?.[Symbol.iterator] !== "function") {
     throw new InvalidArgumentError(`\`keyed\` needs items to iterate over, not ${shown(items)}`, "Give an array.");
   }
+  if (typeof by !== "function") {
+    throw new InvalidArgumentError(`\`keyed\` needs a function that gives an item's key, not ${shown(by)}`, cure);
+  }
   const array = Array.from(items);
   const keys = array.map((item, index) => String(by(item, index)));
   const seen = new Set<string>();

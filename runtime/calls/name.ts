@@ -14,6 +14,16 @@ export function isKeepable(name: string): boolean {
 }
 
 /**
+ * Of one that no run can have, there is no run.
+ *
+ * @throws InvalidArgumentError for what is no text
+ */
+export function checkId(id: unknown): asserts id is string {
+  if (typeof id === "string") return;
+  throw new InvalidArgumentError(`A run's id must be a string, not ${shown(id)}`, "Give the id of a run.");
+}
+
+/**
  * @param what for the message: "A run's id"
  * @throws InvalidArgumentError
  */

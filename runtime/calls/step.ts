@@ -10,6 +10,7 @@ import { type RetryPolicy, startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
 import { type Duration, milliseconds } from "./duration.js";
+import { checkMethods } from "./given.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface StepOptions {
@@ -57,7 +58,8 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const identity = identify("step", at, options.key);
   if (identity === undefined) return new Promise((resolve) => resolve(fn(...args)));
   const { execution, chain, within, entry, record, site } = identity;
-  if (options.executor?.takes(fn) === false) {
+  const { executor } = options;
+  if (executor !== undefined && !takes(executor, fn)) {
     throw new InvalidArgumentError(
       "The step's `executor` does not take its function",
       "Register the function with it by a name; a thunk can only run in this process: give the function and its arguments.",
@@ -70,10 +72,20 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   let start = never;
   if (!execution.answers(key)) {
     const context = new AsyncResource("StepmarkStep");
-    const request = { fn, args, context, site, retry, timeout, executor: options.executor };
+    const request = { fn, args, context, site, retry, timeout, executor };
     start = (call) => startBody(execution, call, request);
   }
   return execution.ask({ kind: "step", key, args: print, chain, site: record, within, entry, start });
+}
+
+function takes(executor: Executor, fn: Body): boolean {
+  checkMethods(
+    "The step's `executor`",
+    executor,
+    ["takes", "run"],
+    "Give `restateExecutor(...)` of `stepmark/restate`.",
+  );
+  return executor.takes(fn);
 }
 
 /** A call that the record answers has no body. */
@@ -120,7 +132,20 @@ function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined
       "Count the attempts after the first.",
     );
   }
+  if (backoff !== undefined) checkBackoff(backoff);
   return { retries, delay: (attempt) => delay(backoff, attempt) };
+}
+
+/** Before the body runs, whose failure would else be lost over it. */
+function checkBackoff(backoff: NonNullable<StepOptions["backoff"]>): void {
+  if (typeof backoff === "function") return;
+  delay(backoff, 1);
+  const { factor = 2 } = typeof backoff === "object" ? backoff : {};
+  if (typeof factor === "number" && factor >= 0) return;
+  throw new InvalidArgumentError(
+    `\`backoff.factor\` must be a number from 0, not ${shown(factor)}`,
+    "Leave it out for a pause that doubles.",
+  );
 }
 
 function delay(backoff: StepOptions["backoff"], attempt: number): number {

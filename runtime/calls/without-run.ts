@@ -1,5 +1,6 @@
 /** For unit tests of code that calls `step`. */
-import { OutsideRunError } from "../errors.js";
+import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 import { state } from "../scope/process-state.js";
 
 /**
@@ -8,6 +9,12 @@ import { state } from "../scope/process-state.js";
  * `waitFor`, `events` and `child` throw OutsideRunError in it, since nothing can come from outside: test such code as a run.
  */
 export function withoutRun<T>(fn: () => T): T {
+  if (typeof fn !== "function") {
+    throw new InvalidArgumentError(
+      `\`withoutRun\` needs a function, not ${shown(fn)}`,
+      "Call `withoutRun(() => ...)`.",
+    );
+  }
   return state.passThrough.run(true, fn);
 }
 

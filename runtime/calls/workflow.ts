@@ -1,5 +1,6 @@
 /** `workflow`: an async function registered by name. */
 import { InvalidArgumentError, OutsideRunError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 import { inMark, openWorkflow } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import { checkName } from "./name.js";
@@ -15,6 +16,16 @@ export interface Workflow<Input = unknown, Output = unknown> {
 /** A workflow whose input and output do not matter. */
 // biome-ignore lint/suspicious/noExplicitAny: the input is contravariant
 export type AnyWorkflow = Workflow<any, unknown>;
+
+/** @throws InvalidArgumentError for what `workflow` has not made */
+export function checkWorkflow(
+  given: unknown,
+  cure = 'Give what `workflow("name", async (input) => ...)` returned.',
+): asserts given is AnyWorkflow {
+  const { workflowName, body } = Object(given) as Partial<AnyWorkflow>;
+  if (typeof given === "function" && typeof workflowName === "string" && typeof body === "function") return;
+  throw new InvalidArgumentError(`A workflow is wanted, not ${shown(given)}`, cure);
+}
 
 /**
  * Registers `fn` as a workflow.

@@ -1,5 +1,5 @@
 /** The routes: what each takes, does and replies. `docs/http.md` has them as a table. */
-import { hasEnded } from "../app/ended.js";
+import { hasEnded, storedStatuses } from "../app/ended.js";
 import { untilEnd } from "./ending.js";
 import type { HttpAction, HttpAsked, Settings } from "./options.js";
 import { RefusedRequest, shutDown } from "./refused-request.js";
@@ -107,7 +107,7 @@ async function start(
   return json(created ? 201 : 200, { id, status }, { location });
 }
 
-const statuses: readonly string[] = ["running", "waiting", "completed", "failed", "cancelled"] satisfies EndedOrNot[];
+const statuses: readonly string[] = storedStatuses;
 const mostListed = 1_000;
 
 async function list({ served, query }: Asking): Promise<Response> {

@@ -17,6 +17,7 @@ import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/p
 import { state } from "../scope/process-state.js";
 import type { RunChange } from "../stores/store.js";
 import type { RunTrace } from "../telemetry/telemetry.js";
+import { Alarms } from "./alarms.js";
 import { AskedCalls, latest } from "./asked-calls.js";
 import { type Call, type CallRequest, newCall } from "./call.js";
 import { Failures } from "./end/failures.js";
@@ -53,6 +54,7 @@ export class Execution implements RunScope {
   readonly lifetime: Lifetime;
   readonly inbox: Inbox;
   readonly waits = new WaitingRoom();
+  readonly alarms: Alarms;
   readonly failures: Failures;
   readonly checks: Checks;
   stalled: StalledError | undefined;
@@ -79,6 +81,7 @@ export class Execution implements RunScope {
     this.executor = options.executor;
     this.trace = options.trace;
     this.rootKey = escapePart(workflow);
+    this.alarms = new Alarms(clock);
     this.patience = new Patience(clock);
     this.failures = new Failures(options.rerun);
     this.replay = new Replay(record);
@@ -241,9 +244,22 @@ export class Execution implements RunScope {
     this.calls.inFlight.set(call.key, call);
   }
 
-  /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
+  /**
+   * Announces an attempt, an open wait or a timer; `then` runs when that is durable, unless the run has come to an end by then
+   * that leaves the call undone.
+   */
   announce(call: Call, state: "attempt" | "open", details: Partial<Entry>, then: () => void): void {
-    if (this.open) this.save(call, { state }, details, () => this.asOwner(then));
+    const begin = (): void => {
+      if (this.mayBegin(call)) then();
+      else this.abandoned(call);
+    };
+    if (this.open) this.save(call, { state }, details, () => this.asOwner(begin));
+  }
+
+  /** Whether the run's failure, if it has failed, leaves room for a call that has not begun: a body in flight may need it. */
+  private mayBegin({ within }: Call): boolean {
+    const { phase, refused } = this.lifetime;
+    return phase !== "failing" || (!refused && this.calls.isInFlight(within));
   }
 
   /** The body of step `key` begins again. */
@@ -401,7 +417,7 @@ export class Execution implements RunScope {
     }
     this.failures.settle(call.key);
     if (outcome.state === "done") return call.resolve(value);
-    this.failures.add(value, call.key);
+    this.failures.add(value, call.key, call.within?.key);
     // A failure that nobody awaits is the run's to report; it must not end the process.
     call.promise.catch(() => {});
     call.reject(value);
@@ -496,11 +512,10 @@ export class Execution implements RunScope {
   private drain(): void {
     const { inFlight } = this.calls;
     if (inFlight.size === 0) return;
-    const stop = this.clock.after(this.options.drain, () => {
+    this.alarms.after(this.options.drain, () => {
       inFlight.clear();
       this.wake();
     });
-    void this.lifetime.ended.then(stop);
   }
 
   private finish(): Promise<void> {
@@ -514,6 +529,7 @@ export class Execution implements RunScope {
   private close(): void {
     this.endVigil();
     this.patience.lift();
+    this.alarms.clear();
     this.waits.clear();
     state.liveRuns--;
   }

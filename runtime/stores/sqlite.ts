@@ -1,7 +1,8 @@
 /** Runs in a SQLite file: no server, many processes of one machine. */
 import { resolve } from "node:path";
 import timers from "node:timers";
-import { type ErrorPlace, RunNotFoundError, StepmarkError, StoreError } from "../errors.js";
+import { type ErrorPlace, InvalidArgumentError, RunNotFoundError, StepmarkError, StoreError } from "../errors.js";
+import { shown } from "../journal/careful.js";
 import type { Entry } from "../journal/entry.js";
 import type { OpenedFile } from "./opened-file.js";
 import {
@@ -54,8 +55,19 @@ export type { SqliteOptions } from "./sqlite-database.js";
  * A store in the file at `path`, made with its folder when it is first used. With Node's own SQLite where Node has one,
  * else with the package better-sqlite3. Whatever fails, the opening included, is a StoreError of the method that was
  * called.
+ *
+ * @throws InvalidArgumentError
  */
 export function sqliteStore(path: string, options: SqliteOptions = {}): Store {
+  if (typeof path !== "string" || path === "") {
+    const what = `\`sqliteStore\` needs the path of a file, not ${shown(path)}`;
+    throw new InvalidArgumentError(what, 'Give one, such as `sqliteStore("./.stepmark/runs.db")`.');
+  }
+  const { synchronous = "FULL" } = options;
+  if (synchronous !== "FULL" && synchronous !== "NORMAL") {
+    const what = `\`synchronous\` must be "FULL" or "NORMAL", not ${shown(synchronous)}`;
+    throw new InvalidArgumentError(what, "Leave it out for FULL.");
+  }
   return new Sqlite(path === inMemory ? path : resolve(path), options);
 }
 

@@ -1,6 +1,8 @@
 /** What a run's end, an app's end or a refusal must not do to what is under way, and to what comes after. */
 import {
   type AnyWorkflow,
+  type Clock,
+  child,
   type MemoryStore,
   memoryStore,
   Stepmark,
@@ -77,6 +79,81 @@ describe("I7: a step that waits to be tried again when its run ends", () => {
     await clock.advance(10 * 3_600_000);
     expect(attempts).toEqual(["patient 1"]);
   });
+});
+
+describe("I7: what has been announced when its run fails, and is not durable yet", () => {
+  /** Runs `flow`, which fails when it gets the promise, while its first announcement is on its way to the store. */
+  async function failMeanwhile(makes: (failed: Promise<never>) => AnyWorkflow): Promise<MemoryStore> {
+    const store = memoryStore();
+    let [fail, arrive] = [(): void => {}, (): void => {}];
+    const failed = new Promise<never>((_, reject) => {
+      fail = () => reject(new Error("the code failed"));
+    });
+    const isUnderWay = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    let isThere = (): void => {};
+    const slow: Store = {
+      ...store,
+      append: async (...args) => {
+        if (["attempt", "open"].includes(String(args[2][0]?.state))) {
+          arrive();
+          await new Promise<void>((resolve) => {
+            isThere = resolve;
+          });
+        }
+        return store.append(...args);
+      },
+    };
+    const flow = makes(failed);
+    const run = await new Stepmark({ store: slow, workflows: [flow] }).start(flow, undefined, { id });
+    await isUnderWay;
+    fail();
+    await rest();
+    isThere();
+    await expect(run.result()).rejects.toThrow("the code failed");
+    await rest();
+    return store;
+  }
+
+  it("an attempt does not begin, and its step has not failed", async () => {
+    const store = await failMeanwhile((failed) =>
+      workflow("attempting", async () => Promise.all([step({ retries: 1 }, work, "a"), failed])),
+    );
+    expect(attempts).toEqual([]);
+    expect((await store.entries(id)).map(({ state }) => state)).toEqual(["attempt"]);
+  });
+
+  it("a child run does not begin", async () => {
+    const inner = workflow("inner", async () => step(work, "a"));
+    const store = await failMeanwhile((failed) =>
+      workflow("parent", async () => Promise.all([child(inner, undefined, { id: "inner" }), failed])),
+    );
+    expect(attempts).toEqual([]);
+    expect(await store.read("inner")).toBeUndefined();
+  });
+});
+
+it("an app that is shut down leaves no timer behind that keeps its process, whatever bodies do", async () => {
+  const [clock, pending] = [new FakeClock(), new Set<number>()];
+  const counting: Clock = {
+    now: () => clock.now(),
+    after(ms, callback, background) {
+      const stop = clock.after(ms, callback, background);
+      if (!background) pending.add(ms);
+      return () => {
+        pending.delete(ms);
+        stop();
+      };
+    },
+  };
+  const flow = workflow("limited", async () => step({ timeout: "1h" }, () => new Promise(() => {})));
+  const app = new Stepmark({ store: memoryStore(), workflows: [flow], clock: counting });
+  await app.start(flow, undefined, { id });
+  await rest();
+  expect(pending).toEqual(new Set([3_600_000]));
+  await app.shutdown();
+  expect(pending).toEqual(new Set());
 });
 
 describe("an app that ends while it takes a run up", () => {

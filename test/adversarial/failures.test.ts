@@ -474,3 +474,41 @@ describe("retries", () => {
     await expect(started(memoryStore(), flow)).rejects.toThrow("no promise");
   });
 });
+
+describe("steps that fail with what is no error, which may all be equal", () => {
+  const busy = async (item: string): Promise<never> => {
+    bodies.note(item);
+    throw "busy";
+  };
+
+  it("do not count as each other's causes, however many there are", async () => {
+    const polling = workflow("polling", async () => {
+      for (let i = 0; i < 20; i++) await step(busy, `poll ${i}`).catch(() => {});
+    });
+    const store = memoryStore();
+    await started(store, polling);
+    expect((await store.entries(id)).filter(({ causes }) => causes !== undefined)).toEqual([]);
+  });
+
+  it("the last of them is what failed the run: those before have been dealt with", async () => {
+    const flow = workflow("flow", async () => {
+      await step(busy, "card A").catch(() => step(work, "cash"));
+      return step(busy, "ship");
+    });
+    const store = memoryStore();
+    await expect(started(store, flow)).rejects.toBe("busy");
+    expect(ran()).toEqual(["card A", "cash", "ship"]);
+    await expect(resumed(store, flow)).rejects.toBe("busy");
+    expect(ran()).toEqual(["ship"]);
+  });
+
+  it("one that a step's body passes on is the step's cause", async () => {
+    const flow = workflow("flow", async () => step(async () => step(busy, "inner")));
+    const store = memoryStore();
+    await expect(started(store, flow)).rejects.toBe("busy");
+    const [inner, outer] = await store.entries(id);
+    expect(outer?.causes).toEqual([inner?.key]);
+    await expect(resumed(store, flow)).rejects.toBe("busy");
+    expect(ran()).toEqual(["inner", "inner"]);
+  });
+});

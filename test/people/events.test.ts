@@ -73,6 +73,40 @@ it("two streams of one run each get their own; an ended run takes nothing", asyn
   await expect(app.send(id, "a", "late")).rejects.toMatchObject({ code: "ANSWER", message: /takes no answers/ });
 });
 
+it("delivers messages in the order in which they are sent, as they were then, though the first one's check takes longer", async () => {
+  let pass = (): void => {};
+  const passed = new Promise<void>((resolve) => {
+    pass = resolve;
+  });
+  const slow: StandardSchema<{ n: number }> = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: async (value) => {
+        if ((value as { n: number }).n === 1) await passed;
+        return { value: value as { n: number } };
+      },
+    },
+  };
+  const pair = workflow("pair", async () => {
+    const seen: number[] = [];
+    for await (const { n } of events("part", { schema: slow })) if (seen.push(n) === 2) break;
+    return seen;
+  });
+  const app = new Stepmark({ store: memoryStore(), workflows: [pair] });
+  const run = await app.start(pair, undefined, { id });
+  await run.settled();
+  const message = { n: 1 };
+  const first = app.send(id, "part", message);
+  message.n = 2;
+  const second = app.send(id, "part", message);
+  message.n = 3;
+  await rest();
+  pass();
+  await Promise.all([first, second]);
+  expect(await run.result()).toEqual([1, 2]);
+});
+
 it("checks messages by a schema", async () => {
   const positive: StandardSchema<number> = {
     "~standard": {

@@ -230,6 +230,28 @@ describe("app.run()", () => {
     expect(errors).toEqual([["bad", expect.stringContaining("unreadable")]]);
   });
 
+  it("forgets the runs that it has seen once they are gone: one that is back is tried anew", async () => {
+    const store = memoryStore();
+    const starting = new Stepmark({ store, workflows: [asks] });
+    await (await starting.start(asks, undefined, { id })).settled();
+    await starting.shutdown();
+    await store.post(id, { target: "no wait of it", value: "[1]", at: 0 });
+    const there = await store.ready(0);
+    const looks = [there, there, [], there];
+    const unreadable: Store = {
+      ...store,
+      ready: async () => looks.shift() ?? [],
+      read: async () => Promise.reject(new Error("cannot be read")),
+    };
+    const problems: unknown[] = [];
+    const app = new Stepmark({ store: unreadable, workflows: [asks] });
+    const running = app.run({ interval: 1, onError: (error) => problems.push(error) });
+    await expect.poll(() => looks.length, patience).toBe(0);
+    await app.shutdown();
+    await running;
+    expect(problems).toHaveLength(2);
+  });
+
   it("takes a run up that was faster in another process, which died with it before it wrote anything", async () => {
     const store = memoryStore();
     const clock = new FakeClock();

@@ -38,6 +38,20 @@ function atLeast(least: number, validate = (value: unknown): unknown => value): 
   };
 }
 
+it("an answer, and a run's input, are what they were when they were given", async () => {
+  const flow = workflow("flow", async (input: { n: number }) => [input.n, (await waitFor<{ n: number }>("ok")).n]);
+  const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+  const given = { n: 1 };
+  const starting = [1, 2].map(() => app.start(flow, given, { id }));
+  given.n = 2;
+  const [run] = await Promise.all(starting);
+  await run!.settled();
+  const answered = app.answer(id, "ok", given);
+  given.n = 3;
+  await answered;
+  expect(await run!.result()).toEqual([1, 2]);
+});
+
 describe("a schema", () => {
   const flow = workflow("priced", async () => [await waitFor("price", { schema: atLeast(5) }), await step(work, "a")]);
 

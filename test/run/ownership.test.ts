@@ -85,6 +85,45 @@ describe("I8: a run that an app has without driving it is given up, though the a
     expect(await (await process(store).resume(id)).result()).toEqual([1, "a"]);
   });
 
+  it("where the store fails while the app takes a run back that waited, and then gives it", async () => {
+    const store = memoryStore();
+    let [claims, fails] = [0, false];
+    let [isAsked, give] = [(): void => {}, (): void => {}];
+    const asked = new Promise<void>((resolve) => {
+      isAsked = resolve;
+    });
+    const slow: Store = {
+      ...store,
+      inbox: async (...args) => {
+        if (fails) throw new Error("out of order");
+        return store.inbox(...args);
+      },
+      claim: async (...args) => {
+        if (++claims === 2) {
+          isAsked();
+          await new Promise<void>((resolve) => {
+            give = resolve;
+          });
+        }
+        return store.claim(...args);
+      },
+    };
+    const app = process(slow);
+    const run = await app.start(flow, undefined, { id });
+    const left = expect(run.result()).rejects.toThrow("out of order");
+    await run.settled();
+    await app.answer(id, "ok", 1);
+    await asked;
+    fails = true;
+    await store.post(id, { target: "another", value: "[1]", at: 0 });
+    await left;
+    await rest();
+    give();
+    await rest();
+    expect(await store.read(id)).toMatchObject({ fence: 2, owner: undefined });
+    expect(await (await process(store).resume(id)).result()).toEqual([1, "a"]);
+  });
+
   it("where the store fails between a cancellation's claim and its end", async () => {
     const store = await waiting();
     let failures = 1;
@@ -144,6 +183,63 @@ describe("I8: an owner that may have lost its run", () => {
     await left;
     expect(asked).toBe(1);
     expect(bodies).toEqual(["first"]);
+  });
+});
+
+describe("I8: an owner of several runs", () => {
+  it("renews its leases of the others, though one is lost and an append to it is still under way", async () => {
+    const store = memoryStore();
+    const renewed: string[] = [];
+    let isLost = false;
+    const slow: Store = {
+      ...store,
+      append: async (...args) => {
+        if (isLost) await new Promise(() => {});
+        return store.append(...args);
+      },
+      renew: async (fences, lease) => {
+        if (isLost) renewed.push([...fences.keys()].join());
+        await store.renew(fences, lease);
+        return isLost ? ["lost"] : [];
+      },
+    };
+    const ends: Array<() => void> = [];
+    const busy = workflow("busy", async () => step(() => new Promise<void>((resolve) => ends.push(resolve))));
+    const app = new Stepmark({ store: slow, workflows: [busy], lease: 30 });
+    await app.start(busy, undefined, { id: "lost" });
+    await app.start(busy, undefined, { id: "other" });
+    await rest();
+    isLost = true;
+    ends[0]!();
+    await expect.poll(() => renewed).toEqual(expect.arrayContaining(["lost,other", "other"]));
+  });
+
+  it("asks about all at once that wait with it whether another process has gone on with them", async () => {
+    const store = memoryStore();
+    const reads: string[] = [];
+    let looks = 0;
+    const counted: Store = {
+      ...store,
+      read: async (given) => {
+        reads.push(given);
+        return store.read(given);
+      },
+      kept: async (...args) => {
+        looks++;
+        return store.kept(...args);
+      },
+    };
+    const app = process(counted);
+    const ids = Array.from({ length: 20 }, (_, index) => `run ${index}`);
+    const runs = await Promise.all(ids.map((each) => app.start(flow, undefined, { id: each })));
+    await Promise.all(runs.map((run) => run.settled()));
+    reads.length = looks = 0;
+    const lost = expect(runs[7]!.result()).rejects.toMatchObject({ code: "STALE_OWNER" });
+    const other = process(store);
+    await (await other.resume("run 7")).settled();
+    await lost;
+    expect(looks).toBeGreaterThan(0);
+    expect(new Set(reads)).toEqual(new Set(["run 7"]));
   });
 });
 

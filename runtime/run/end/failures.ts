@@ -8,7 +8,11 @@ import type { RunChange } from "../../stores/store.js";
 export class Failures {
   /** Keys of failed calls by the error that they were answered with. */
   private readonly objects = new WeakMap<object, string>();
-  private readonly primitives: Array<{ value: unknown; key: string }> = [];
+  /**
+   * Of what is no object many may be equal, and the last one counts: by the step whose body made the calls (undefined: the run's
+   * own code), and by what they were answered with.
+   */
+  private readonly primitives = new Map<string | undefined, Map<unknown, string>>();
   /** Keys of failed calls whose failure nobody has dealt with: it was recorded and not delivered, or is to be tried again. */
   private readonly unseen: Set<string>;
   /** Keys of failed calls that are still to be run again, as the run's record in the store has them. */
@@ -45,10 +49,16 @@ export class Failures {
     this.unseen.delete(key);
   }
 
-  /** Notes that `error` is what the failed call `key` was answered with. */
-  add(error: unknown, key: string): void {
-    if (isObject(error)) this.objects.set(error, key);
-    else this.primitives.push({ value: error, key });
+  /**
+   * Notes that `error` is what the failed call `key` was answered with.
+   *
+   * @param within key of the step whose body made the call
+   */
+  add(error: unknown, key: string, within: string | undefined): void {
+    if (isObject(error)) return void this.objects.set(error, key);
+    const known = this.primitives.get(within);
+    if (known === undefined) this.primitives.set(within, new Map([[error, key]]));
+    else known.set(error, key);
   }
 
   /**
@@ -59,18 +69,24 @@ export class Failures {
   culpritsOf(error: unknown, refused: boolean): string[] {
     // A refusal comes from no failed call, and leaves what was to be run again as it is.
     if (refused) return [...this.rerun].filter((key) => this.unseen.has(key));
-    return [...new Set([...this.heldBy(error), ...this.unseen])];
+    return [...new Set([...this.heldBy(error, undefined), ...this.unseen])];
   }
 
-  /** Keys of the failed calls whose errors `error` holds. */
-  heldBy(error: unknown): string[] {
+  /**
+   * Keys of the failed calls whose errors `error` holds.
+   *
+   * @param within key of the step whose body has thrown it
+   */
+  heldBy(error: unknown, within: string | undefined): string[] {
+    const primitives = this.primitives.get(within);
     const found = new Set<string>();
     const seen = new Set<unknown>();
     const pending: unknown[] = [error];
     while (pending.length > 0) {
       const value = pending.pop();
       if (!isObject(value)) {
-        for (const known of this.primitives) if (Object.is(known.value, value)) found.add(known.key);
+        const key = primitives?.get(value);
+        if (key !== undefined) found.add(key);
         continue;
       }
       if (seen.has(value)) continue;

@@ -113,7 +113,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     }
     extent.over = outcome.state === "failed";
     request.trace?.end(outcome.state, number, error);
-    const causes = error === undefined ? [] : execution.failures.heldBy(error);
+    const causes = error === undefined ? [] : execution.failures.heldBy(error, call.key);
     execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
   };
   const succeed = (value: unknown): void => {
@@ -133,7 +133,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
   const stopTimer =
     request.timeout === undefined
       ? undefined
-      : execution.clock.after(request.timeout, () => {
+      : execution.alarms.after(request.timeout, () => {
           const error = new StepTimeoutError(request.timeout!, {
             runId: execution.id,
             key: call.key,
@@ -177,7 +177,7 @@ function pauseBefore(execution: Execution, call: Call, ms: number, next: () => v
     stop();
     execution.abandoned(call);
   };
-  const stop = execution.clock.after(ms, () => {
+  const stop = execution.alarms.after(ms, () => {
     signal.removeEventListener("abort", giveUp);
     next();
   });
