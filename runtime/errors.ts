@@ -448,6 +448,19 @@ export class StepTimeoutError extends StepmarkError {
   }
 }
 
+/** A step was not done by its `deadline`. */
+export class StepDeadlineError extends StepmarkError {
+  /** @param due milliseconds since the epoch */
+  constructor(due: number, begun: boolean, place: ErrorPlace) {
+    super(
+      "STEP_DEADLINE",
+      `The step was not done by its deadline, ${new Date(due).toISOString()}${begun ? "" : ", before which no attempt was begun"}`,
+      "Raise its `deadline`, or let the body heed `stepContext().signal`; `resume` runs the step again, and a deadline that is a duration is counted anew then.",
+      place,
+    );
+  }
+}
+
 /** A step with `retries` has no attempt left: the process ended during each of them, or during the last one. */
 export class AttemptsUsedUpError extends StepmarkError {
   constructor(attempts: number, place: ErrorPlace) {

@@ -9,7 +9,7 @@ import type { Call } from "../run/call.js";
 import { type RetryPolicy, startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
-import { type Duration, milliseconds } from "./duration.js";
+import { type Duration, dueTime, milliseconds } from "./duration.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface StepOptions {
@@ -17,12 +17,18 @@ export interface StepOptions {
   name?: string;
   /** Replaces the place in the loops around the call; unique within the step body or run around it. */
   key?: string;
-  /** How often the body may be tried again after a failure. Attempts are recorded before they start. */
+  /** How often the body may be tried again after a failure; `Infinity` leaves it to the `deadline`. Attempts are recorded before they start. */
   retries?: number;
   /** Pause before attempt 2, 3, ...: fixed, or by exponential growth (default 100 ms, doubling, at most 30 s). */
   backoff?: Duration | { initial?: Duration; factor?: number; max?: Duration } | ((attempt: number) => Duration);
   /** Limit of one attempt. */
   timeout?: Duration;
+  /**
+   * By when the step has to be done, all attempts and the pauses between them together: from its first attempt on, in whatever
+   * process, or a point in time. It is recorded with the first attempt. What fails too late for another attempt fails the step; an
+   * attempt that is under way is given up with StepDeadlineError.
+   */
+  deadline?: Duration | Date;
   /** Where the body runs (default: that of the app, if it takes the function); has to take the function. */
   executor?: Executor;
 }
@@ -65,12 +71,14 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   }
   const retry = retryPolicy(options);
   const timeout = limit(options);
+  const { deadline } = options;
+  const due = deadline === undefined ? undefined : dueTime(deadline, execution.clock.now(), "`deadline`");
   const print = printOf(args, capturedValues(captures, execution));
   const key = execution.keyOf(identity, print);
   let start = never;
   if (!execution.answers(key)) {
     const context = new AsyncResource("StepmarkStep");
-    const request = { fn, args, context, site, retry, timeout, executor: options.executor };
+    const request = { fn, args, context, site, retry, timeout, due, executor: options.executor };
     start = (call) => startBody(execution, call, request);
   }
   return execution.ask({ kind: "step", key, args: print, chain, site: record, within, entry, start });
@@ -114,9 +122,9 @@ function capturedValues(captures: Captures, run: unknown): unknown[] {
 
 function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined {
   if (retries === undefined) return undefined;
-  if (!Number.isInteger(retries) || retries < 0) {
+  if ((!Number.isInteger(retries) && retries !== Number.POSITIVE_INFINITY) || retries < 0) {
     throw new InvalidArgumentError(
-      `\`retries\` must be a whole number from 0, not ${shown(retries)}`,
+      `\`retries\` must be a whole number from 0, or Infinity, not ${shown(retries)}`,
       "Count the attempts after the first.",
     );
   }

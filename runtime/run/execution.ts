@@ -68,6 +68,8 @@ export class Execution implements RunScope {
   private readonly standstill: Standstill;
   private readonly patience: Patience;
   private endVigil = (): void => {};
+  /** Timers of bodies, which end with the run. */
+  private readonly limits = new Set<() => void>();
 
   constructor(private readonly options: ExecutionOptions) {
     const { id, store, codec, clock, children, record, workflow } = options;
@@ -244,6 +246,16 @@ export class Execution implements RunScope {
   /** Announces an attempt, an open wait or a timer; `then` runs when that is durable. */
   announce(call: Call, state: "attempt" | "open", details: Partial<Entry>, then: () => void): void {
     if (this.open) this.save(call, { state }, details, () => this.asOwner(then));
+  }
+
+  /** Calls `callback` once, `ms` milliseconds from now, unless the run has ended in this process; returns the way to cancel. */
+  limit(ms: number, callback: () => void): () => void {
+    const cancel = this.clock.after(ms, callback);
+    this.limits.add(cancel);
+    return () => {
+      cancel();
+      this.limits.delete(cancel);
+    };
   }
 
   /** The body of step `key` begins again. */
@@ -515,6 +527,8 @@ export class Execution implements RunScope {
     this.endVigil();
     this.patience.lift();
     this.waits.clear();
+    // Nobody is told any more; the process is not kept for them.
+    for (const cancel of this.limits) cancel();
     state.liveRuns--;
   }
 }

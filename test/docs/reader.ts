@@ -33,6 +33,7 @@ export declare function writeAudit(): Promise<void>;
 export declare function main(): Promise<void>;
 export declare function isDue(item: Item): Promise<boolean>;
 export declare function load(url: string): Promise<string>;
+export declare function postHook(url: string): Promise<void>;
 export declare function render(text: string): Promise<string>;
 export declare const out: number[];
 export declare const skip: boolean;
