@@ -3,6 +3,8 @@
  * source where it knows them, and ends with the cure. `docs/errors.md` has a section for each code.
  */
 
+import type { Duration } from "./calls/duration.js";
+
 /** Where an error happened, as far as it is known. */
 export interface ErrorPlace {
   runId?: string;
@@ -108,7 +110,7 @@ export class InvalidArgumentError extends StepmarkError {
 
   /** The same error, telling where it happened. */
   placed(place: ErrorPlace): InvalidArgumentError {
-    return new InvalidArgumentError(this.#what, this.#cure, place);
+    return new InvalidArgumentError(this.#what, this.#cure, "cause" in this ? { ...place, cause: this.cause } : place);
   }
 }
 
@@ -489,5 +491,18 @@ export class NonRetryableError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "NonRetryableError";
+  }
+}
+
+/** Thrown by a step's body to say when another attempt is worth while. */
+export class RetryableError extends Error {
+  readonly code = "RETRYABLE";
+  /** How long the step is to wait before it is tried again, or until when; undefined leaves it to its `backoff`. */
+  readonly retryAfter: Duration | Date | undefined;
+
+  constructor(message?: string, { retryAfter, ...options }: ErrorOptions & { retryAfter?: Duration | Date } = {}) {
+    super(message, options);
+    this.name = "RetryableError";
+    this.retryAfter = retryAfter;
   }
 }

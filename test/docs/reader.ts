@@ -25,6 +25,7 @@ export declare function insure(item: Item): Promise<void>;
 export declare function getQuote(item: Item): Promise<number>;
 export declare function book(quote: number): Promise<{ parcel: string }>;
 export declare function cancelParcels(parcels: readonly unknown[]): Promise<void>;
+export declare function pay(amount: number): Promise<string>;
 export declare function charge(...what: unknown[]): Promise<string>;
 export declare function ship(items: readonly unknown[]): Promise<string>;
 export declare function price(item: Item): number;

@@ -17,6 +17,7 @@ import {
   NonRetryableError,
   type Queue,
   type ResumeOptions,
+  RetryableError,
   Stepmark,
   type StepmarkOptions,
   type Store,
@@ -756,6 +757,18 @@ export const provocations: Provocation[] = [
       return failure(workflow("declined", async () => step({ retries: 5 }, refuse)));
     },
     message: "The card was declined at attempt 1",
+  },
+  {
+    code: "RETRYABLE",
+    when: "a body asks for another attempt, and there is none left",
+    provoke: async () => {
+      let attempts = 0;
+      const busy = async (): Promise<void> => {
+        throw new RetryableError(`Too many requests at attempt ${++attempts}`, { retryAfter: 0 });
+      };
+      return failure(workflow("busy", async () => step({ retries: 1, backoff: "1h" }, busy)));
+    },
+    message: "Too many requests at attempt 2",
   },
   {
     code: "LOCK_FILE",

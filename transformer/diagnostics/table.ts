@@ -92,7 +92,7 @@ export const kinds = {
   },
   STEPMARK5004: {
     title: "Unknown option",
-    cure: "The options are name, key, retries, backoff, timeout, deadline and executor.",
+    cure: "The options are name, key, retries, backoff, retryIf, timeout, deadline and executor.",
   },
   STEPMARK5005: {
     title: "Name that is no literal",

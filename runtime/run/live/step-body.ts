@@ -4,8 +4,7 @@ import { at } from "../../clock.js";
 import {
   AttemptsUsedUpError,
   type ErrorPlace,
-  NonRetryableError,
-  SerialisationError,
+  InvalidArgumentError,
   StepDeadlineError,
   StepTimeoutError,
 } from "../../errors.js";
@@ -20,15 +19,8 @@ import type { StepTrace } from "../../telemetry/telemetry.js";
 import { type Call, placeOf } from "../call.js";
 import type { Execution } from "../execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
+import { mayRetry, type RetryPolicy } from "./retry.js";
 import { RunningStep, type StepContext } from "./running-step.js";
-
-/** How a step is to be tried again. */
-export interface RetryPolicy {
-  /** Attempts after the first. */
-  retries: number;
-  /** Milliseconds before the attempt after attempt `attempt`. */
-  delay(attempt: number): number;
-}
 
 /** What is asked of an `AsyncResource`: Node's own types are no part of the public ones, so that projects without them compile. */
 export interface AsyncContext {
@@ -198,26 +190,42 @@ type Details = Partial<Entry> & Pick<Entry, "attempt">;
 function failed(execution: Execution, call: Call, request: Live, failure: Failure, details: Details): void {
   const { attempt: number } = details;
   const { clock } = execution;
-  if (mayRetry(request, number, failure.error) && !isTooLate(request, clock.now())) {
-    // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
-    if (execution.lifetime.abort.signal.aborted) return execution.abandoned(call);
-    let pause: number;
+  const { retry } = request;
+  const { error } = failure;
+  if (mayRetry(retry, error, number) && !isTooLate(request, clock.now())) {
+    const isEnding = execution.lifetime.abort.signal.aborted;
+    let pause: number | undefined;
     try {
-      pause = outsideRuns(() => request.retry!.delay(number));
+      const goesOn = !execution.open || outsideRuns(() => retry.isWorthwhile(error, number));
+      // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
+      if (goesOn && isEnding) return execution.abandoned(call);
+      if (goesOn) pause = outsideRuns(() => retry.pause(error, number, clock.now()));
     } catch (fault) {
-      // The user's own function may throw, or return what is no duration.
-      return fail(execution, call, request, failureOf(execution, fault), details);
+      const told = isA(fault, InvalidArgumentError) ? fault.placed(placeIn(execution, call)) : fault;
+      return fail(execution, call, request, failureOf(execution, told), details, error);
     }
-    if (!isTooLate(request, clock.now() + pause))
+    if (pause !== undefined && !isTooLate(request, clock.now() + pause))
       return pauseBefore(execution, call, pause, () => attempt(execution, call, request, number + 1, failure));
   }
   fail(execution, call, request, failure, details);
 }
 
-/** The step has failed for good. */
-function fail(execution: Execution, call: Call, request: Live, { error, value }: Failure, details: Details): void {
+/**
+ * The step has failed for good.
+ *
+ * @param origin what the body has failed with, if the step fails with something else
+ */
+function fail(
+  execution: Execution,
+  call: Call,
+  request: Live,
+  { error, value }: Failure,
+  details: Details,
+  origin = error,
+): void {
   request.trace?.end("failed", details.attempt, error);
-  const causes = execution.failures.heldBy(error);
+  const held = origin === error ? [] : execution.failures.heldBy(origin);
+  const causes = [...new Set([...execution.failures.heldBy(error), ...held])];
   execution.finished(call, { state: "failed", value }, causes.length > 0 ? { ...details, causes } : details);
 }
 
@@ -253,11 +261,6 @@ function pauseBefore(execution: Execution, call: Call, ms: number, next: () => v
     next();
   });
   signal.addEventListener("abort", giveUp, { once: true });
-}
-
-function mayRetry({ retry }: BodyRequest, number: number, error: unknown): boolean {
-  if (retry === undefined || number > retry.retries) return false;
-  return !(isA(error, NonRetryableError) || isA(error, SerialisationError));
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
