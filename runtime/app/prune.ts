@@ -35,6 +35,7 @@ export async function* prune(store: Store, now: number, options: PruneOptions): 
   const { workflow, limit = Number.POSITIVE_INFINITY, archive, dryRun = false } = options;
   const filter: ListFilter = {
     status: checkedStatus(options.status),
+    order: "oldest",
     unchangedSince: now - milliseconds(options.olderThan, "`olderThan`"),
     ...(workflow !== undefined && { workflow }),
   };

@@ -9,7 +9,7 @@ import { InvalidArgumentError, RunExistsError, RunOwnedError, UnknownWorkflowErr
 import { fetchOf } from "../http/fetch.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Served } from "../http/served.js";
-import { isA } from "../journal/careful.js";
+import { isA, shown } from "../journal/careful.js";
 import { type Codec, codec as makeCodec } from "../journal/codec.js";
 import { encoded } from "../journal/encoded.js";
 import type { Entry } from "../journal/entry.js";
@@ -269,9 +269,20 @@ export class Stepmark<Session = unknown> {
     return this.found(id);
   }
 
-  /** Runs, newest first. */
-  async list({ status, workflow, limit = 100 }: ListOptions = {}): Promise<RunInfo[]> {
-    const filter: ListFilter = { limit };
+  /**
+   * Runs, newest first.
+   *
+   * @throws RunNotFoundError if there is no run `after` (any more); InvalidArgumentError, StoreError
+   */
+  async list({ status, workflow, order = "newest", after, limit = 100 }: ListOptions = {}): Promise<RunInfo[]> {
+    if (order !== "newest" && order !== "oldest") {
+      throw new InvalidArgumentError(
+        `\`order\` must be "newest" or "oldest", not ${shown(order)}`,
+        "Leave it out for the newest first.",
+      );
+    }
+    const filter: ListFilter = { order, limit };
+    if (after !== undefined) filter.after = after;
     if (status !== undefined) filter.status = status;
     if (workflow !== undefined) filter.workflow = workflow;
     const runs = await this.store.list(filter);
