@@ -39,7 +39,7 @@ export function eventText(event: RunEvent, { values, look }: EventTextOptions): 
   const more = [
     at,
     type === "step.attempted" || (attempt !== undefined && attempt > 1) ? `attempt ${attempt}` : "",
-    type === "timer.set" && due !== undefined ? `due ${fromNow(due, time)}` : took,
+    (type === "timer.set" || type === "step.attempted") && due !== undefined ? `due ${fromNow(due, time)}` : took,
   ];
   const parts = [
     clockTime(time),

@@ -21,6 +21,7 @@ export interface Inspected {
   store: Store;
   codec: Codec;
   workflows: readonly AnyWorkflow[] | undefined;
+  readOnly: boolean;
   /** What module paths are relative to. */
   root: string;
   about: About;
@@ -73,6 +74,10 @@ export async function respond(inspected: Inspected, request: Request, path: stri
   if (found === undefined) {
     const allow = there.map(({ method }) => method).join(", ");
     throw new RefusedRequest(405, "METHOD_NOT_ALLOWED", `This path takes ${allow}.`, { headers: { allow } });
+  }
+  if (found.method === "POST" && inspected.readOnly) {
+    const what = "The store cannot be written by this process: nothing can be answered or cancelled here.";
+    throw new RefusedRequest(409, "READ_ONLY", what);
   }
   const named = (name: string): string => segments[found.path.indexOf(name)] ?? "";
   const query = new URL(request.url).searchParams;

@@ -20,6 +20,8 @@ export interface InspectorOptions {
   store: Store;
   /** What the page calls the store. */
   name: string;
+  /** Whether nothing can be written to it: no wait answered, no run cancelled. */
+  readOnly?: boolean;
   /** Folder that the paths of modules are relative to: nothing outside of it is ever read. */
   root: string;
   /** Of the application, if they are at hand. */
@@ -44,7 +46,7 @@ export interface Inspector {
 
 /** @throws whatever Node throws for an address that cannot be had */
 export async function serveInspector(options: InspectorOptions): Promise<Inspector> {
-  const { host = "127.0.0.1", port = 0, name, root, workflows, onError = () => {} } = options;
+  const { host = "127.0.0.1", port = 0, name, readOnly = false, root, workflows, onError = () => {} } = options;
   const store = isolated(options.store);
   const codec = isolated(options.codec ?? makeCodec());
   const token = randomBytes(32).toString("base64url");
@@ -57,10 +59,11 @@ export async function serveInspector(options: InspectorOptions): Promise<Inspect
     store,
     codec,
     workflows,
+    readOnly,
     root,
     about: {
       version: version(),
-      store: name,
+      store: readOnly ? `${name} (read-only)` : name,
       ...(workflows && { workflows: workflows.map(({ workflowName }) => workflowName) }),
     },
     write: app.fetch,

@@ -3,6 +3,8 @@
  * source where it knows them, and ends with the cure. `docs/errors.md` has a section for each code.
  */
 
+import type { Duration } from "./calls/duration.js";
+
 /** Where an error happened, as far as it is known. */
 export interface ErrorPlace {
   runId?: string;
@@ -108,7 +110,7 @@ export class InvalidArgumentError extends StepmarkError {
 
   /** The same error, telling where it happened. */
   placed(place: ErrorPlace): InvalidArgumentError {
-    return new InvalidArgumentError(this.#what, this.#cure, place);
+    return new InvalidArgumentError(this.#what, this.#cure, "cause" in this ? { ...place, cause: this.cause } : place);
   }
 }
 
@@ -448,6 +450,19 @@ export class StepTimeoutError extends StepmarkError {
   }
 }
 
+/** A step was not done by its `deadline`. */
+export class StepDeadlineError extends StepmarkError {
+  /** @param due milliseconds since the epoch */
+  constructor(due: number, begun: boolean, place: ErrorPlace) {
+    super(
+      "STEP_DEADLINE",
+      `The step was not done by its deadline, ${new Date(due).toISOString()}${begun ? "" : ", before which no attempt was begun"}`,
+      "Raise its `deadline`, or let the body heed `stepContext().signal`; `resume` runs the step again, and a deadline that is a duration is counted anew then.",
+      place,
+    );
+  }
+}
+
 /** A step with `retries` has no attempt left: the process ended during each of them, or during the last one. */
 export class AttemptsUsedUpError extends StepmarkError {
   constructor(attempts: number, place: ErrorPlace) {
@@ -476,5 +491,18 @@ export class NonRetryableError extends Error {
   constructor(message?: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "NonRetryableError";
+  }
+}
+
+/** Thrown by a step's body to say when another attempt is worth while. */
+export class RetryableError extends Error {
+  readonly code = "RETRYABLE";
+  /** How long the step is to wait before it is tried again, or until when; undefined leaves it to its `backoff`. */
+  readonly retryAfter: Duration | Date | undefined;
+
+  constructor(message?: string, { retryAfter, ...options }: ErrorOptions & { retryAfter?: Duration | Date } = {}) {
+    super(message, options);
+    this.name = "RetryableError";
+    this.retryAfter = retryAfter;
   }
 }

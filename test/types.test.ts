@@ -135,9 +135,9 @@ describe("types", () => {
   it("the forms with a name and with options", () => {
     never(async () => {
       expectTypeOf(await step("pair", pair, 1, "x")).toEqualTypeOf<readonly [number, string?]>();
-      expectTypeOf(await step({ retries: 2, timeout: "1m", backoff: { initial: 5 } }, pair, 1)).toEqualTypeOf<
-        readonly [number, string?]
-      >();
+      expectTypeOf(
+        await step({ retries: 2, timeout: "1m", deadline: new Date(), backoff: { initial: 5 } }, pair, 1),
+      ).toEqualTypeOf<readonly [number, string?]>();
       expectTypeOf(await step({ key: "k" }, () => 1)).toEqualTypeOf<number>();
       // @ts-expect-error no such option
       await step({ retry: 2 }, pair, 1);

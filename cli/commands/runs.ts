@@ -12,7 +12,7 @@ import { errorText, fromNow, lasted, quoted, statusStyle, visible } from "../wor
 const statuses = ["running", "waiting", "completed", "failed", "cancelled"] as const satisfies readonly StoredStatus[];
 
 export const runs = command({
-  usage: ["runs [--status STATUS]... [--workflow NAME] [--age TIME] [--limit N] [--json]"],
+  usage: ["runs [--status STATUS]... [--workflow NAME] [--age TIME] [--oldest] [--limit N] [--after RUN] [--json]"],
   about: `Lists the runs of a store, newest first: each with its id, its workflow, how it stands, when it was begun, and what there is
 to be known of it at once: why it failed, what it waits for, or that nobody drives it.`,
   options: {
@@ -29,16 +29,21 @@ to be known of it at once: why it failed, what it waits for, or that nobody driv
       value: "TIME",
       help: "only runs that were begun within this time (2h, 7d); with a + before it (+7d), longer ago",
     },
+    oldest: { type: "boolean", help: "the oldest first" },
     limit: { type: "string", value: "N", default: "50", help: "at most so many" },
+    after: {
+      type: "string",
+      value: "RUN",
+      help: "only runs that come after that one in the list: the last one of the page before",
+    },
     json: { type: "boolean", help: "a line of JSON for each run" },
   },
   async run({ values }, { print, warn, look }) {
     const limit = wholeNumber(values.limit, "--limit");
-    const [filter, isOfAge] = [filterOf(values), ageTest(values.age)];
+    const [filter, age] = [filterOf(values), ageOf(values.age)];
     return using(existingStore(values.store), async (store) => {
       // Of one more than are shown it is known that there are more.
-      const found = await store.list(values.age === undefined ? { ...filter, limit: limit + 1 } : filter);
-      const wanted = found.filter(isOfAge);
+      const wanted = await firstOf(store, filter, age, limit + 1);
       const shown = wanted.slice(0, limit);
       const rows: RunRow[] = [];
       for (const run of shown) rows.push(await rowOf(store, run));
@@ -47,12 +52,25 @@ to be known of it at once: why it failed, what it waits for, or that nobody driv
       const failed = rows.find(({ status }) => status === "failed");
       if (failed !== undefined && look.width !== undefined && !values.json)
         warn(`\`stepmark show ${quoted(failed.id)}\` tells why it has failed, and what helps.`);
-      if (wanted.length > limit) warn(`There are more: --limit ${limit * 2} shows as many again.`);
+      const last = shown.at(-1);
+      if (wanted.length > limit)
+        warn(
+          last === undefined
+            ? "There are some."
+            : `There are more: --after ${quoted(last.id)} shows those that come next.`,
+        );
       else if (wanted.length === 0) warn("There are none.");
       return 0;
     });
   },
 });
+
+interface Filters {
+  status?: string[];
+  workflow?: string;
+  oldest?: boolean;
+  after?: string;
+}
 
 /** @throws UsageError */
 export function wholeNumber(text: string, what: string): number {
@@ -60,8 +78,9 @@ export function wholeNumber(text: string, what: string): number {
   throw new UsageError(`${what} takes a whole number, not ${JSON.stringify(text)}`);
 }
 
-function filterOf({ status, workflow }: { status?: string[]; workflow?: string }): ListFilter {
-  const filter: ListFilter = {};
+function filterOf({ status, workflow, oldest, after }: Filters): ListFilter {
+  const filter: ListFilter = { order: oldest ? "oldest" : "newest" };
+  if (after !== undefined) filter.after = after;
   if (workflow !== undefined) filter.workflow = workflow;
   if (status !== undefined) filter.status = statusesOf(status, statuses);
   return filter;
@@ -81,11 +100,38 @@ export function statusesOf<T extends StoredStatus>(given: readonly string[], kno
     });
 }
 
-function ageTest(age: string | undefined): (run: RunRecord) => boolean {
-  if (age === undefined) return () => true;
+/** The times at which runs must have been begun, in milliseconds since the epoch: from the first on, and before the second. */
+type Age = readonly [since: number, until: number];
+
+function ageOf(age: string | undefined): Age {
+  if (age === undefined) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   const [older, time] = age.startsWith("+") ? [true, age.slice(1)] : [false, age];
-  const since = Date.now() - durationOption("--age", time);
-  return ({ createdAt }) => createdAt < since === older;
+  const at = Date.now() - durationOption("--age", time);
+  return older ? [Number.NEGATIVE_INFINITY, at] : [at, Number.POSITIVE_INFINITY];
+}
+
+/** How many runs are looked at in one go. */
+const pageSize = 500;
+
+/** The first `most` runs of that age; goes no further than it has to. */
+async function firstOf(store: Store, filter: ListFilter, [since, until]: Age, most: number): Promise<RunRecord[]> {
+  const found: RunRecord[] = [];
+  const isAny = since === Number.NEGATIVE_INFINITY && until === Number.POSITIVE_INFINITY;
+  const limit = Math.min(isAny ? most : pageSize, pageSize);
+  let { after } = filter;
+  for (;;) {
+    const page = await store.list({
+      ...filter,
+      ...(after !== undefined && { after }),
+      limit,
+    });
+    found.push(...page.filter(({ createdAt }) => since <= createdAt && createdAt < until));
+    const last = page.at(-1);
+    if (last === undefined || found.length >= most) return found.slice(0, most);
+    // Whatever comes after it is as old, or as young, as none that is wanted.
+    if (filter.order === "newest" ? last.createdAt < since : last.createdAt >= until) return found;
+    after = last.id;
+  }
 }
 
 interface RunRow {

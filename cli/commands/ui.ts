@@ -37,8 +37,13 @@ The address that is printed holds a token: whoever has it can see and answer eve
       port: portOf(values.port),
       onError: (error) => output.warn(`stepmark ui: ${wordsOf(error)}`),
     };
-    const store = existingStore(values.store);
+    const store = existingStore(values.store, (line) => {
+      options.readOnly = true;
+      output.warn(line);
+    });
     return using(store, async () => {
+      // Opened before the page is; what is wrong with it is told there.
+      if (!isAddress(values.store)) await store.list({ limit: 0 }).catch(() => {});
       if (values.workflows === undefined) return serve(store, options, output);
       return withWorkflows(values.workflows, ({ workflows, codec }) =>
         serve(store, { ...options, workflows, ...(codec && { codec }) }, output),

@@ -37,8 +37,8 @@ interface WithDue {
 
 /** What each type of event tells besides `type`, `runId` and `time`. */
 export interface RunEventFields {
-  /** A body is about to run; only of steps with `retries`. */
-  "step.attempted": OfEntry;
+  /** A body is about to run; only of steps with `retries` or a `deadline`, which is `due`. */
+  "step.attempted": OfEntry & Partial<WithDue>;
   "step.completed": OfEntry & WithValue;
   /** A step has failed for good. */
   "step.failed": OfEntry & WithError;

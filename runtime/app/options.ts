@@ -6,7 +6,7 @@ import type { Clock } from "../clock.js";
 import type { Executor } from "../executor/executor.js";
 import type { HttpOptions } from "../http/options.js";
 import type { Codec } from "../journal/codec.js";
-import type { Store } from "../stores/store.js";
+import type { ListOrder, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { OrderOptions } from "../work/order.js";
 import type { Queue } from "../work/queue.js";
@@ -73,7 +73,14 @@ export interface ResumeOptions {
 export interface ListOptions {
   status?: Exclude<RunStatus, "stalled"> | Array<Exclude<RunStatus, "stalled">>;
   workflow?: string;
-  /** At most this many, newest first (default 100). */
+  /** Which come first (default: the newest). */
+  order?: ListOrder;
+  /**
+   * The id of a run: only those that come after it, whatever its status is by now, so the last one of a page leads to the next. What
+   * is begun or ends in the meantime moves none from one page to another.
+   */
+  after?: string;
+  /** At most this many, the first ones (default 100). */
   limit?: number;
 }
 

@@ -40,6 +40,7 @@ export async function* prune(store: Store, now: number, options: PruneOptions): 
   if (workflow !== undefined) checkName("`workflow`", workflow, "Give a workflow's name.");
   const filter: ListFilter = {
     status: checkedStatus(options.status),
+    order: "oldest",
     unchangedSince: now - milliseconds(options.olderThan, "`olderThan`"),
     ...(workflow !== undefined && { workflow }),
   };

@@ -1,4 +1,7 @@
 /** What can be told of a run from outside. */
+
+import { giveJson, wholeView } from "../http/json-view.js";
+import { isA } from "../journal/careful.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { ParentCall, RunRecord, StoredStatus } from "../stores/store.js";
@@ -31,13 +34,17 @@ export interface ChildInfo {
   status: "open" | "completed" | "failed";
 }
 
+/**
+ * What is known of a run. `JSON.stringify` shows its values as HTTP does (`docs/http.md#values`), but for errors, which come with their
+ * cause, their stack and their fields; what cannot be read is left out.
+ */
 export interface RunInfo {
   id: string;
   workflow: string;
   status: RunStatus;
   /** Output of a completed run. Reading it throws DecodeError if this app's codec cannot. */
   output?: unknown;
-  /** Error of a failed run. Like `output`. */
+  /** Error of a failed run: of its class, if the codec knows that. Like `output`. */
   error?: unknown;
   waits: OpenWaitInfo[];
   /** What the run has published last, by name. Of `app.get`; empty in lists, for runs that do not wait. */
@@ -70,8 +77,20 @@ export function runInfo(run: RunRecord, entries: readonly Entry[], codec: Codec)
   };
   if (run.parent !== undefined) info.parent = run.parent;
   if (run.output !== undefined) setDecoded(info, "output", codec, run.output, { runId: run.id });
-  if (run.error !== undefined) setDecoded(info, "error", codec, run.error, { runId: run.id });
+  if (run.error !== undefined) setError(info, run.error, codec);
+  Object.defineProperty(info, "toJSON", { value: asJson, enumerable: false, writable: true, configurable: true });
   return info;
+}
+
+function asJson(this: RunInfo): unknown {
+  return wholeView({ ...this });
+}
+
+/** An error that is spread into another object, or shown alone, is shown whole as well. */
+function setError(info: RunInfo, text: string, codec: Codec): void {
+  setDecoded(info, "error", codec, text, { runId: info.id });
+  const error: unknown = Object.getOwnPropertyDescriptor(info, "error")?.value;
+  if (isA(error, Error)) giveJson(error);
 }
 
 function openWaits(runId: string, entries: readonly Entry[], codec: Codec): OpenWaitInfo[] {

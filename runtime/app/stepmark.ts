@@ -277,13 +277,22 @@ export class Stepmark<Session = unknown> {
     return this.found(id);
   }
 
-  /** Runs, newest first. */
+  /**
+   * Runs, newest first.
+   *
+   * @throws RunNotFoundError if there is no run `after` (any more); InvalidArgumentError, StoreError
+   */
   async list(options: ListOptions = {}): Promise<RunInfo[]> {
-    checkObject("What runs are listed by", options, "Call `list({ status, workflow, limit })`.");
-    const { status, workflow, limit = 100 } = options;
+    checkObject("What runs are listed by", options, "Call `list({ status, workflow, order, after, limit })`.");
+    const { status, workflow, order = "newest", after, limit = 100 } = options;
     checkLimit("`limit`", limit);
-    const filter: ListFilter = limit === Number.POSITIVE_INFINITY ? {} : { limit };
+    checkOneOf("`order`", order, ["newest", "oldest"]);
+    const filter: ListFilter = limit === Number.POSITIVE_INFINITY ? { order } : { order, limit };
     for (const each of status === undefined ? [] : [status].flat()) checkOneOf("`status`", each, storedStatuses);
+    if (after !== undefined) {
+      checkName("`after`", after, "Give the id of the last run of the page before.");
+      filter.after = after;
+    }
     if (status !== undefined) filter.status = status;
     if (workflow !== undefined) {
       checkName("`workflow`", workflow, "Give a workflow's name.");

@@ -2,7 +2,7 @@
 import parse, { type StringValue } from "ms";
 import { longestDelay } from "../clock.js";
 import { InvalidArgumentError } from "../errors.js";
-import { shown } from "../journal/careful.js";
+import { isA, shown } from "../journal/careful.js";
 
 // Spelled out here, since the types of `ms` are not installed with this package.
 type Unit =
@@ -19,6 +19,21 @@ const endOfTime = 8.64e15;
 /** So many milliseconds after a time, in milliseconds since the epoch. */
 export function later(time: number, ms: number): number {
   return Math.min(time + ms, endOfTime);
+}
+
+/**
+ * The time that somebody has given as a point in time, or as so much from `now` on.
+ *
+ * @returns milliseconds since the epoch
+ */
+export function dueTime(until: unknown, now: number, what: string): number {
+  if (isA(until, Date)) {
+    if (!Number.isNaN(until.getTime())) return until.getTime();
+    throw new InvalidArgumentError(`${what} was given an invalid Date`, "Give a valid point in time.");
+  }
+  // A time worked out from another clock may have passed already.
+  if (typeof until === "number" && until < 0) return now;
+  return later(now, milliseconds(until as Duration, what));
 }
 
 /** @returns milliseconds */

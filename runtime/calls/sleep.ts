@@ -1,10 +1,8 @@
 /** `sleep`: a timer that outlives the process. */
 import { at } from "../clock.js";
-import { InvalidArgumentError } from "../errors.js";
-import { isA } from "../journal/careful.js";
 import type { Call } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import { type Duration, later, milliseconds } from "./duration.js";
+import { type Duration, dueTime } from "./duration.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface Sleep extends Sited {
@@ -25,7 +23,7 @@ function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
   if (identity === undefined) return Promise.resolve();
   const { execution, chain, within, entry, record } = identity;
   const key = execution.keyOf(identity, "");
-  const due = dueTime(until, execution.clock.now());
+  const due = dueTime(until, execution.clock.now(), "`sleep`");
   return execution.ask({
     kind: "timer",
     key,
@@ -52,14 +50,4 @@ function set(execution: Execution, call: Call, due: number, since: number): void
     execution.finished(call, outcome, { due, startedAt: since, endedAt: execution.clock.now() });
   };
   execution.waits.addTimer(call.key, due, fire, (alarm) => at(execution.clock, due, alarm));
-}
-
-function dueTime(until: unknown, now: number): number {
-  if (isA(until, Date)) {
-    if (!Number.isNaN(until.getTime())) return until.getTime();
-    throw new InvalidArgumentError("`sleep` was given an invalid Date", "Give a valid point in time.");
-  }
-  // A time worked out from another clock may have passed already.
-  if (typeof until === "number" && until < 0) return now;
-  return later(now, milliseconds(until as Duration, "`sleep`"));
 }

@@ -1,15 +1,16 @@
 /** `step`: a call whose outcome is recorded. */
 
 import { AsyncResource } from "node:async_hooks";
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError, RetryableError } from "../errors.js";
 import type { Executor } from "../executor/executor.js";
-import { isA, shown } from "../journal/careful.js";
+import { isA, shown, wordsOf } from "../journal/careful.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import type { Call } from "../run/call.js";
-import { type RetryPolicy, startBody } from "../run/live/step-body.js";
+import type { RetryPolicy } from "../run/live/retry.js";
+import { startBody } from "../run/live/step-body.js";
 import { Frame } from "../scope/place.js";
 import type { Captures } from "../scope/site-table.js";
-import { type Duration, milliseconds } from "./duration.js";
+import { type Duration, dueTime, milliseconds } from "./duration.js";
 import { checkMethods } from "./given.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
@@ -18,12 +19,29 @@ export interface StepOptions {
   name?: string;
   /** Replaces the place in the loops around the call; unique within the step body or run around it. */
   key?: string;
-  /** How often the body may be tried again after a failure. Attempts are recorded before they start. */
+  /** How often the body may be tried again after a failure; `Infinity` leaves it to the `deadline`. Attempts are recorded before they start. */
   retries?: number;
-  /** Pause before attempt 2, 3, ...: fixed, or by exponential growth (default 100 ms, doubling, at most 30 s). */
-  backoff?: Duration | { initial?: Duration; factor?: number; max?: Duration } | ((attempt: number) => Duration);
+  /**
+   * Pause before attempt 2, 3, ...: fixed, or by exponential growth (default 100 ms, doubling, at most 30 s), or as a function says that
+   * is told which attempt has failed, and with what. A RetryableError says it itself.
+   */
+  backoff?:
+    | Duration
+    | { initial?: Duration; factor?: number; max?: Duration }
+    | ((attempt: number, error: unknown) => Duration);
+  /**
+   * Whether what the body has thrown is worth another attempt, of those that `retries` leaves: answers at once, by true or false.
+   * Not asked about a NonRetryableError, nor on replay.
+   */
+  retryIf?: (error: unknown, attempt: number) => boolean;
   /** Limit of one attempt. */
   timeout?: Duration;
+  /**
+   * By when the step has to be done, all attempts and the pauses between them together: from its first attempt on, in whatever
+   * process, or a point in time. It is recorded with the first attempt. What fails too late for another attempt fails the step; an
+   * attempt that is under way is given up with StepDeadlineError.
+   */
+  deadline?: Duration | Date;
   /** Where the body runs (default: that of the app, if it takes the function); has to take the function. */
   executor?: Executor;
 }
@@ -67,12 +85,14 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   }
   const retry = retryPolicy(options);
   const timeout = limit(options);
+  const { deadline } = options;
+  const due = deadline === undefined ? undefined : dueTime(deadline, execution.clock.now(), "`deadline`");
   const print = printOf(args, capturedValues(captures, execution));
   const key = execution.keyOf(identity, print);
   let start = never;
   if (!execution.answers(key)) {
     const context = new AsyncResource("StepmarkStep");
-    const request = { fn, args, context, site, retry, timeout, executor };
+    const request = { fn, args, context, site, retry, timeout, due, executor };
     start = (call) => startBody(execution, call, request);
   }
   return execution.ask({ kind: "step", key, args: print, chain, site: record, within, entry, start });
@@ -124,22 +144,37 @@ function capturedValues(captures: Captures, run: unknown): unknown[] {
   }
 }
 
-function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined {
-  if (retries === undefined) return undefined;
-  if (!Number.isInteger(retries) || retries < 0) {
+function retryPolicy({ retries, backoff, retryIf }: StepOptions): RetryPolicy | undefined {
+  if (retryIf !== undefined && (typeof retryIf !== "function" || retries === undefined)) {
     throw new InvalidArgumentError(
-      `\`retries\` must be a whole number from 0, not ${shown(retries)}`,
+      typeof retryIf !== "function"
+        ? `\`retryIf\` must be a function, not ${shown(retryIf)}`
+        : "`retryIf` was given without `retries`, so it would never be asked",
+      "Call `step({ retries: 3, retryIf: (error) => ... }, ...)`.",
+    );
+  }
+  if (retries === undefined) return undefined;
+  if ((!Number.isInteger(retries) && retries !== Number.POSITIVE_INFINITY) || retries < 0) {
+    throw new InvalidArgumentError(
+      `\`retries\` must be a whole number from 0, or Infinity, not ${shown(retries)}`,
       "Count the attempts after the first.",
     );
   }
   if (backoff !== undefined) checkBackoff(backoff);
-  return { retries, delay: (attempt) => delay(backoff, attempt) };
+  return {
+    retries,
+    isWorthwhile: (error, attempt) => retryIf === undefined || answerOf(retryIf, error, attempt),
+    pause(error, attempt, now) {
+      if (!isA(error, RetryableError) || error.retryAfter === undefined) return delay(backoff, attempt, error);
+      return Math.max(0, dueTime(error.retryAfter, now, "`retryAfter`") - now);
+    },
+  };
 }
 
 /** Before the body runs, whose failure would else be lost over it. */
 function checkBackoff(backoff: NonNullable<StepOptions["backoff"]>): void {
   if (typeof backoff === "function") return;
-  delay(backoff, 1);
+  delay(backoff, 1, undefined);
   const { factor = 2 } = typeof backoff === "object" ? backoff : {};
   if (typeof factor === "number" && factor >= 0) return;
   throw new InvalidArgumentError(
@@ -148,14 +183,43 @@ function checkBackoff(backoff: NonNullable<StepOptions["backoff"]>): void {
   );
 }
 
-function delay(backoff: StepOptions["backoff"], attempt: number): number {
-  if (typeof backoff === "function") return milliseconds(backoff(attempt), "`backoff`");
+function answerOf(retryIf: NonNullable<StepOptions["retryIf"]>, error: unknown, attempt: number): boolean {
+  const answer: unknown = asked("retryIf", error, () => retryIf(error, attempt));
+  if (typeof answer === "boolean") return answer;
+  // Of a promise that nobody awaits, a failure would end the process.
+  if (isA(answer, Promise)) answer.catch(() => {});
+  throw new InvalidArgumentError(
+    `\`retryIf\` must answer true or false, not ${shown(answer)}; the body had failed with: ${wordsOf(error)}`,
+    "Let it decide by what it is given; what takes time belongs into the body, which can throw a NonRetryableError.",
+  );
+}
+
+function delay(backoff: StepOptions["backoff"], attempt: number, error: unknown): number {
+  if (typeof backoff === "function") {
+    return milliseconds(
+      asked("backoff", error, () => backoff(attempt, error)),
+      "`backoff`",
+    );
+  }
   if (typeof backoff === "number" || typeof backoff === "string") return milliseconds(backoff, "`backoff`");
   const { initial = 100, factor = 2, max = 30_000 } = backoff ?? {};
   return Math.min(
     milliseconds(initial, "`backoff.initial`") * factor ** (attempt - 1),
     milliseconds(max, "`backoff.max`"),
   );
+}
+
+/** Asks a function of the step's options about a failure. */
+function asked<T>(option: string, error: unknown, ask: () => T): T {
+  try {
+    return ask();
+  } catch (fault) {
+    throw new InvalidArgumentError(
+      `\`${option}\` has thrown: ${wordsOf(fault)}; the body had failed with: ${wordsOf(error)}`,
+      "Let it have an answer for whatever the body throws.",
+      { cause: fault },
+    );
+  }
 }
 
 function limit({ timeout }: StepOptions): number | undefined {

@@ -23,8 +23,26 @@ export function jsonView(value: unknown): Json {
   return new View().of(value, 0) ?? null;
 }
 
+/** As `jsonView`, for who may see all: errors come with their cause, their stack and their other fields. */
+export function wholeView(value: unknown): Json {
+  return new View(true).of(value, 0) ?? null;
+}
+
+/** Has `JSON.stringify` show an error as `wholeView` does, unless its class has a way of its own. */
+export function giveJson(error: Error): void {
+  if (typeof fieldOf(error, "toJSON") === "function") return;
+  Reflect.defineProperty(error, "toJSON", { value: wholeError, enumerable: false, writable: true, configurable: true });
+}
+
+function wholeError(this: unknown): Json {
+  return wholeView(this);
+}
+
 /** Of one value: the objects that are being shown, and how much more may be. */
 class View {
+  /** @param whole whether errors are told in full */
+  constructor(private readonly whole = false) {}
+
   private readonly open = new Set<object>();
   private left = mostCharacters;
 
@@ -88,7 +106,8 @@ class View {
     return isObject(shown) && "toJSON" in shown ? this.fields(shown, level) : this.of(shown, level);
   }
 
-  private error(error: Error, level: number): Json {
+  private error(error: Error, level: number): Json | undefined {
+    if (this.whole) return this.errorInFull(error, level);
     const code = fieldOf(error, "code");
     const errors = fieldOf(error, "errors");
     return this.fields(
@@ -100,6 +119,18 @@ class View {
       },
       level,
     );
+  }
+
+  private errorInFull(error: Error, level: number): Json | undefined {
+    const shown = waysOfItsOwn(error);
+    if (shown !== error)
+      return isObject(shown) && "toJSON" in shown ? this.fields(shown, level) : this.of(shown, level);
+    const told: Record<string, unknown> = Object.create(null);
+    for (const name of ["name", "message"]) told[name] = String(fieldOf(error, name));
+    for (const name of Object.keys(error)) told[name] ??= fieldOf(error, name);
+    for (const name of ["cause", "errors", "stack"])
+      if (Object.hasOwn(error, name)) told[name] ??= fieldOf(error, name);
+    return this.fields(told, level);
   }
 
   private view(view: ArrayBufferView, level: number): Json {
@@ -132,6 +163,17 @@ class View {
       if (field !== undefined) shown[key] = field;
     }
     return shown;
+  }
+}
+
+/** What an error's class has `JSON.stringify` show; the error itself if it has nothing to say. */
+function waysOfItsOwn(error: Error): unknown {
+  const toJSON = fieldOf(error, "toJSON");
+  if (typeof toJSON !== "function" || toJSON === wholeError) return error;
+  try {
+    return Reflect.apply(toJSON, error, []);
+  } catch {
+    return error;
   }
 }
 

@@ -118,9 +118,15 @@ async function list({ served, query }: Asking): Promise<Response> {
   const limit = query.get("limit");
   if (limit !== null && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= mostListed))
     throw invalidQuery(`"limit" must be a whole number from 1 to ${mostListed}.`);
+  const order = query.get("order");
+  if (order !== null && order !== "newest" && order !== "oldest")
+    throw invalidQuery('"order" must be newest or oldest: which runs come first.');
+  const after = query.get("after");
   const runs = await served.app.list({
     ...(status.length > 0 && { status: status as EndedOrNot[] }),
     ...(workflow !== null && { workflow }),
+    ...(order !== null && { order }),
+    ...(after !== null && { after }),
     ...(limit !== null && { limit: Number(limit) }),
   });
   return json(200, { runs: runs.map(shownRun) });

@@ -17,6 +17,7 @@ export function readable(target: object): Record<string, unknown> {
   const copy: Record<string, unknown> = Object.create(null);
   for (const field of Object.getOwnPropertyNames(target)) {
     try {
+      if (typeof (target as Record<string, unknown>)[field] === "function") continue;
       copy[field] = (target as Record<string, unknown>)[field];
     } catch (error) {
       copy[field] = error;

@@ -11,7 +11,7 @@ export function takesNoTime(kind: EntryKind): boolean {
 /**
  * What an entry says of its call.
  *
- * `done` and `failed` are outcomes. `attempt` announces a body that is about to run (only with a retry policy),
+ * `done` and `failed` are outcomes. `attempt` announces a body that is about to run (only with a retry policy or a deadline),
  * `open` a wait that was asked, a timer that was set or a child run that was begun, `refused` an answer that its wait's
  * schema did not take.
  */
@@ -74,7 +74,7 @@ export interface Entry {
   causes?: string[];
   /** Name of a wait or of what is published, id of a change. */
   name?: string;
-  /** When a timer is due, or a wait times out, in milliseconds since the epoch. */
+  /** When a timer is due, a wait times out, or the attempts of a step are to be over, in milliseconds since the epoch. */
   due?: number;
   /** Whether it was the time that ended a wait. */
   timedOut?: true;

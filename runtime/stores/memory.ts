@@ -117,14 +117,15 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return structuredClone(runs.get(id)?.run);
     },
 
-    async list({ status, workflow, unchangedSince, skip = 0, limit }: ListFilter): Promise<RunRecord[]> {
+    async list(filter: ListFilter): Promise<RunRecord[]> {
+      const { status, workflow, unchangedSince, order = "newest", after, skip = 0, limit } = filter;
       const wanted = status === undefined ? undefined : new Set<StoredStatus>([status].flat());
-      const found = [...runs.values()]
-        .map(({ run }) => run)
+      const all = [...runs.values()].map(({ run }) => run).sort((a, b) => a.createdAt - b.createdAt);
+      if (order === "newest") all.reverse();
+      const found = all
+        .slice(after === undefined ? 0 : 1 + all.indexOf(require(after).run))
         .filter((run) => (wanted?.has(run.status) ?? true) && (workflow === undefined || run.workflow === workflow))
-        .filter(({ updatedAt }) => unchangedSince === undefined || updatedAt < unchangedSince)
-        .sort((a, b) => a.createdAt - b.createdAt);
-      if (unchangedSince === undefined) found.reverse();
+        .filter(({ updatedAt }) => unchangedSince === undefined || updatedAt < unchangedSince);
       return found.slice(skip, limit && skip + limit).map((run) => structuredClone(run));
     },
 

@@ -1,12 +1,13 @@
 /** The Postgres store's tables and functions: how a schema is made ready, and the statements that read and write it. */
 import { createHash } from "node:crypto";
 import { InvalidArgumentError, NewerVersionError, StoreError } from "../errors.js";
+import type { Dialect } from "./list-query.js";
 import { ask, type PostgresPool, type PostgresSession, quotedName, quotedText } from "./postgres-driver.js";
 import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** A schema's name, and what goes by it. */
 export interface Schema {
@@ -255,8 +256,15 @@ const version4 = ({ quoted: s }: Schema): string => `
   ${changeFunction(s, "keeper = CASE WHEN change ? 'keeper' THEN change ->> 'keeper' ELSE keeper END,")}
 `;
 
+/** Runs in the order in which they are listed, whatever their status. */
+const version5 = ({ quoted: s }: Schema): string => `
+  DROP INDEX ${s}.runs_by_status;
+  CREATE INDEX runs_by_status ON ${s}.runs (status, created_at, number);
+  CREATE INDEX runs_by_creation ON ${s}.runs (created_at, number);
+`;
+
 /** What leads from each version to the next, from none at all on. */
-const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3, version4];
+const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3, version4, version5];
 
 /** See `postgresMigrations`. */
 export function migrationsFrom(version: number, schema: Schema): string {
@@ -398,6 +406,11 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
     `lease_by_database = ${byDatabase}::boolean,
      lease_until = ${until}::double precision + CASE WHEN ${byDatabase}::boolean THEN ${timeOf("clock")} ELSE 0 END`;
   const atRest = "status = 'waiting' AND owner IS NULL AND keeper = $1";
+  const types = { text: "text", time: "double precision", number: "bigint" };
+  const list: Dialect = {
+    ...{ table: `${s}.runs`, columns: run, all: "ALL", merges: false },
+    parameter: (n, type) => `$${n}::${types[type]}`,
+  };
   return {
     create: `
       WITH made AS (
@@ -418,15 +431,8 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       SELECT $1::bigint, * FROM unnest($2::integer[], $3::text[], $4::text[], $5::double precision[])`,
     read: `SELECT ${run} FROM ${s}.runs WHERE id = $1`,
     idOf: `SELECT id FROM ${s}.runs WHERE number = $1::bigint`,
-    list: `
-      SELECT ${run} FROM ${s}.runs
-      WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
-      ORDER BY created_at DESC, number DESC LIMIT $3::bigint OFFSET $4::bigint`,
-    listOld: `
-      SELECT ${run} FROM ${s}.runs
-      WHERE ($1::text[] IS NULL OR status = ANY ($1::text[])) AND ($2::text IS NULL OR workflow = $2)
-        AND updated_at < $5::double precision
-      ORDER BY created_at, number LIMIT $3::bigint OFFSET $4::bigint`,
+    position: `SELECT created_at, number FROM ${s}.runs WHERE id = $1`,
+    list,
     owners: `
       SELECT owner, lease_by_database, min(lease_until) AS lease_until, count(*) AS runs, ${timeOf("statement")} AS now
       FROM ${s}.runs WHERE status = 'running' GROUP BY owner, lease_by_database`,

@@ -11,6 +11,7 @@ import {
 } from "../errors.js";
 import type { Entry } from "../journal/entry.js";
 import { GroupCommit } from "./group-commit.js";
+import { listQuery, type Position } from "./list-query.js";
 import { type Append, Appender, appendOf } from "./postgres-append.js";
 import { type ConnectionOptions, type Connections, connectionsTo } from "./postgres-connections.js";
 import { ask, original, type PostgresPool, type PostgresSession } from "./postgres-driver.js";
@@ -165,14 +166,15 @@ class Postgres implements Store {
     return row && recordOf(row);
   }
 
-  async list({ status, workflow, unchangedSince, skip, limit }: ListFilter): Promise<RunRecord[]> {
-    const statuses = status === undefined ? null : [status].flat();
-    const cells = [statuses, workflow ?? null, limit ?? null, skip ?? 0];
-    const { list, listOld } = this.#statements;
-    const rows = await (unchangedSince === undefined
-      ? this.#ask(undefined, list, cells)
-      : this.#ask(undefined, listOld, [...cells, unchangedSince]));
-    return rows.map(recordOf);
+  async list(filter: ListFilter): Promise<RunRecord[]> {
+    let after: Position | undefined;
+    if (filter.after !== undefined) {
+      const [row] = await this.#ask(filter.after, this.#statements.position, [filter.after]);
+      if (row === undefined) throw new RunNotFoundError(filter.after);
+      after = { createdAt: row.created_at!, number: row.number! };
+    }
+    const { text, values } = listQuery(this.#statements.list, filter, after);
+    return (await this.#ask(undefined, text, values)).map(recordOf);
   }
 
   async left(isDead: (owner: Owner, leaseUntil: number, runs: number) => boolean): Promise<RunStanding[]> {

@@ -1,12 +1,14 @@
 /** The SQLite file that a store has open, and whether it is still the one that others find at its path. */
-import { mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import process from "node:process";
 import { StepmarkError, StoreError } from "../errors.js";
 import { LogSpace } from "./log-space.js";
 import { OpenedFiles } from "./opened-files.js";
 import { type Connection, type DriverName, openDatabase, type Statement } from "./sqlite-driver.js";
+import { isUnwritable } from "./sqlite-faults.js";
 import { prepareDatabase, preparedLater, prepareStatements, schemaVersion, transaction } from "./sqlite-schema.js";
+import { isReadableInPlace, mayWrite, type Snapshot, snapshotOf } from "./sqlite-snapshot.js";
 
 export interface SqliteOptions {
   /**
@@ -21,7 +23,12 @@ export interface SqliteOptions {
   migrate?: boolean;
   /** @internal */
   driver?: DriverName | ((path: string) => Connection);
+  /** @internal A file that cannot be written is opened to be read, and who has given this is told so; else it is not opened. */
+  onReadOnly?(how: ReadOnly): void;
 }
+
+/** How a file is read that cannot be written: where it is, with what others write to it, or a copy as it was when it was opened. */
+export type ReadOnly = "in place" | "a copy";
 
 export const inMemory = ":memory:";
 // Generous: a process that appends without pause leaves others only short gaps.
@@ -35,11 +42,77 @@ export interface Open {
   files: OpenedFiles | undefined;
   /** Where commits wait for the disk. */
   space: LogSpace | undefined;
+  /** Of a file that cannot be written. */
+  readOnly?: ReadOnly;
   /** Of the tables, if they are an older version's and were to be left so. */
   olderVersion?: number;
 }
 
 export function open(path: string, options: SqliteOptions): Open {
+  if (options.onReadOnly === undefined || path === inMemory || !existsSync(path)) return openToWrite(path, options);
+  // Not tried with a file that is not to be written: what SQLite made beside it would be in the way of those who write it.
+  if (mayWrite(path)) {
+    try {
+      return openToWrite(path, options);
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+    }
+  }
+  const opened = openToRead(path, options);
+  options.onReadOnly(opened.readOnly!);
+  return opened;
+}
+
+function openToRead(path: string, options: SqliteOptions): Open {
+  checkNames(path);
+  if (isReadableInPlace(path)) {
+    try {
+      return openedToRead(path, path, options, "in place");
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+    }
+  }
+  const snapshot = snapshotOf(path);
+  try {
+    const opened = openedToRead(path, snapshot.path, options, "a copy");
+    // What is open stays so without its names, and is gone with this process, however that ends.
+    if (process.platform !== "win32") snapshot.remove();
+    return { ...opened, connection: closing(opened.connection, snapshot) };
+  } catch (error) {
+    snapshot.remove();
+    throw error;
+  }
+}
+
+/** Removes the copy when it is closed. */
+function closing(connection: Connection, snapshot: Snapshot): Connection {
+  return {
+    exec: (sql) => connection.exec(sql),
+    prepare: (sql) => connection.prepare(sql),
+    close() {
+      connection.close();
+      snapshot.remove();
+    },
+  };
+}
+
+/** @param file what is opened for the file at `path` */
+function openedToRead(path: string, file: string, { driver }: SqliteOptions, readOnly: ReadOnly): Open {
+  const connection = typeof driver === "function" ? driver(file) : openDatabase(file, driver, readOnly === "in place");
+  try {
+    const tables = prepareDatabase(connection, path, { synchronous: "NORMAL", busyTimeout, migrate: false });
+    const isOlder = tables.are === "left";
+    const statements = prepareStatements(isOlder ? preparedLater(connection) : connection);
+    statements.read.get("");
+    const files = readOnly === "in place" ? new OpenedFiles(path) : undefined;
+    return { connection, statements, lists: new Map(), files, space: undefined, readOnly };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function openToWrite(path: string, options: SqliteOptions): Open {
   // Not in the parameters: those are in the declarations, where `driver` is not.
   const { driver, synchronous = "FULL", migrate = true } = options;
   if (path !== inMemory) {
@@ -71,8 +144,15 @@ function tellOfMigration(path: string, version: number): void {
   );
 }
 
-/** @throws StoreError if the tables are to be left as they are */
-export function checkWritable(path: string, { olderVersion }: Open): void {
+/** @throws StoreError if the file, or its tables, are to be left as they are */
+export function checkWritable(path: string, { olderVersion, readOnly }: Open): void {
+  if (readOnly !== undefined) {
+    throw new StoreError(
+      `The database ${path} cannot be written by this process, so it was opened to be read only`,
+      {},
+      "Nothing was changed. Let this process read and write the file, its folder and the files beside it (-wal, -shm), or be the user who owns them.",
+    );
+  }
   if (olderVersion === undefined) return;
   throw new StoreError(
     `The database ${path} was written by an older version of stepmark (its tables have version ${olderVersion}, this one writes ${schemaVersion}), and only an app brings it up to date`,

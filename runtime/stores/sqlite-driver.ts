@@ -19,17 +19,22 @@ export interface Connection {
 
 export type DriverName = "node:sqlite" | "better-sqlite3";
 
-/** Opens a database file, with Node's own SQLite where it has one, else with better-sqlite3. */
-export function openDatabase(path: string, driver?: DriverName): Connection {
+/**
+ * Opens a database file, with Node's own SQLite where it has one, else with better-sqlite3.
+ *
+ * @param onlyRead makes no file, and writes to none
+ */
+export function openDatabase(path: string, driver?: DriverName, onlyRead = false): Connection {
   if (driver !== "better-sqlite3") {
     const builtin = loadBuiltin();
-    if (builtin) return new builtin.DatabaseSync(path);
+    if (builtin) return new builtin.DatabaseSync(path, { readOnly: onlyRead });
     if (driver === "node:sqlite") throw new Error("this version of Node has no node:sqlite");
   }
-  return openWithPackage(path);
+  return openWithPackage(path, onlyRead);
 }
 
-type Database = new (path: string) => Connection;
+/** Each reads the option that it knows. */
+type Database = new (path: string, options: { readOnly?: boolean; readonly?: boolean }) => Connection;
 
 interface BuiltinModule {
   DatabaseSync: Database;
@@ -74,12 +79,12 @@ function loadPackage(): Database {
   }
 }
 
-function openWithPackage(path: string): Connection {
+function openWithPackage(path: string, onlyRead: boolean): Connection {
   let reason = "is not installed";
   try {
     const Package = loadPackage();
     reason = "is not built for this Node";
-    return new Package(path);
+    return new Package(path, { readonly: onlyRead });
   } catch (cause) {
     if (!isUnloadable(cause)) throw cause;
     const what = `this Node has no SQLite of its own (22.13 has), and the package better-sqlite3 ${reason}`;

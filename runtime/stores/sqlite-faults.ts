@@ -62,6 +62,13 @@ export function isLocked(error: unknown): boolean {
   return name === "BUSY" || name === "LOCKED";
 }
 
+/** Whether the file, its folder or its disk does not let itself be written. */
+export function isUnwritable(error: unknown): boolean {
+  return unwritable.has(resultCode(error) ?? "");
+}
+
+const unwritable = new Set(["PERM", "READONLY", "CANTOPEN", "EROFS", "EACCES", "EPERM"]);
+
 /** `FULL` for SQLITE_FULL and its variants; the system's own code (`ENOSPC`) where SQLite was not reached. */
 function resultCode(error: unknown): string | undefined {
   if (!isA(error, Error)) return undefined;

@@ -5,10 +5,12 @@ import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
 /** Kept in the file as `user_version`; goes up with each change to the tables. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** Files from this version on are brought up to date. */
 export const oldestVersion = 2;
+
+const byCreation = "CREATE INDEX runs_by_creation ON runs (created_at);";
 
 const indexes = `
   CREATE INDEX runs_by_due ON runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
@@ -18,6 +20,7 @@ const indexes = `
 /** What leads from a version to the next, by the older one's number. */
 const migrations: Readonly<Record<number, string>> = {
   2: `ALTER TABLE runs ADD COLUMN keeper TEXT; DROP INDEX runs_by_due; ${indexes}`,
+  3: byCreation,
 };
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
@@ -48,6 +51,7 @@ const schema = `
     input TEXT NOT NULL
   );
   CREATE INDEX runs_by_status ON runs (status, created_at);
+  ${byCreation}
   ${indexes}
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
@@ -213,6 +217,7 @@ export function prepareStatements(connection: Pick<Connection, "prepare">) {
     restoreMessage: connection.prepare("INSERT INTO inbox (run, number, target, value, at) VALUES (?, ?, ?, ?, ?)"),
     read: connection.prepare("SELECT * FROM runs WHERE id = ?"),
     number: connection.prepare("SELECT number FROM runs WHERE id = ?"),
+    position: connection.prepare("SELECT created_at AS createdAt, number FROM runs WHERE id = ?"),
     holds: connection.prepare(`SELECT 1 FROM runs WHERE ${current}`),
     claim: connection.prepare(
       "UPDATE runs SET fence = fence + 1, owner = ?, lease_until = ?, updated_at = ? WHERE id = ?",

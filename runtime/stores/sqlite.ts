@@ -4,6 +4,7 @@ import timers from "node:timers";
 import { type ErrorPlace, InvalidArgumentError, RunNotFoundError, StepmarkError, StoreError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import type { Entry } from "../journal/entry.js";
+import { type Dialect, listQuery, type Position } from "./list-query.js";
 import type { OpenedFile } from "./opened-file.js";
 import {
   entryOf,
@@ -30,7 +31,6 @@ import {
   open,
   type SqliteOptions,
 } from "./sqlite-database.js";
-import type { Statement, Value } from "./sqlite-driver.js";
 import { cureOf, faultIn, isLocked } from "./sqlite-faults.js";
 import { transaction } from "./sqlite-schema.js";
 import type {
@@ -73,6 +73,8 @@ export function sqliteStore(path: string, options: SqliteOptions = {}): Store {
 
 // Taken when the module loads, so that test tools that replace timers later cannot stop the store.
 const { setImmediate } = timers;
+
+const dialect: Dialect = { table: "runs", columns: "*", parameter: () => "?", all: "-1", merges: true };
 
 /** What waits for the end of its tick, to be committed with all else that does. */
 interface Pending {
@@ -136,15 +138,19 @@ class Sqlite implements Store {
   }
 
   async list(filter: ListFilter): Promise<RunRecord[]> {
-    return this.#use(undefined, (open) => {
-      const statuses = filter.status === undefined ? undefined : [filter.status].flat();
-      const { workflow, unchangedSince, limit = -1, skip = 0 } = filter;
-      const values: Value[] = [
-        ...(statuses ?? []),
-        ...[workflow, unchangedSince].filter((value) => value !== undefined),
-      ];
-      const statement = listStatement(open, filter, statuses?.length);
-      return statement.all(...values, limit, skip).map((row) => runOf(row as Row));
+    return this.#use(filter.after, ({ connection, statements, lists }) => {
+      let after: Position | undefined;
+      if (filter.after !== undefined) {
+        after = statements.position.get(filter.after) as Position | undefined;
+        if (after === undefined) throw new RunNotFoundError(filter.after);
+      }
+      const { text, values } = listQuery(dialect, filter, after);
+      let statement = lists.get(text);
+      if (!statement) {
+        statement = connection.prepare(text);
+        lists.set(text, statement);
+      }
+      return statement.all(...values).map((row) => runOf(row as Row));
     });
   }
 
@@ -435,25 +441,4 @@ function restore(statements: Open["statements"], { run, entries, inbox }: WholeR
     const { number, target, at } = message;
     statements.restoreMessage.run(row, number, target, sealedAnswer(id, message), at);
   }
-}
-
-function listStatement(
-  { connection, lists }: Open,
-  { workflow, unchangedSince }: ListFilter,
-  statuses: number | undefined,
-): Statement {
-  const conditions = [
-    ...(statuses === undefined ? [] : [`status IN (${Array(statuses).fill("?").join(", ")})`]),
-    ...(workflow === undefined ? [] : ["workflow = ?"]),
-    ...(unchangedSince === undefined ? [] : ["updated_at < ?"]),
-  ];
-  const where = conditions.length ? `WHERE ${conditions.join(" AND ")}` : "";
-  const order = unchangedSince === undefined ? "DESC" : "ASC";
-  const sql = `SELECT * FROM runs ${where} ORDER BY created_at ${order}, number ${order} LIMIT ? OFFSET ?`;
-  let statement = lists.get(sql);
-  if (!statement) {
-    statement = connection.prepare(sql);
-    lists.set(sql, statement);
-  }
-  return statement;
 }

@@ -116,14 +116,20 @@ export interface Message {
   at: number;
 }
 
+export type ListOrder = "newest" | "oldest";
+
 export interface ListFilter {
   status?: StoredStatus | StoredStatus[];
   workflow?: string;
-  /** Only runs that have not changed since that time, in milliseconds since the epoch; then the oldest come first. */
+  /** Only runs that have not changed since that time, in milliseconds since the epoch. */
   unchangedSince?: number;
+  /** Which come first (default: the newest). Of runs of one time, those that were put in later are newer. */
+  order?: ListOrder;
+  /** Only the runs that come after that one, whether or not it is itself among those that are wanted. */
+  after?: string;
   /** Leaves out so many of the first. */
   skip?: number;
-  /** At most this many, newest first. */
+  /** At most this many, the first ones. */
   limit?: number;
 }
 
@@ -150,6 +156,7 @@ export interface Store {
    */
   restore(runs: readonly WholeRun[]): Promise<string[]>;
   read(id: string): Promise<RunRecord | undefined>;
+  /** Rejects with RunNotFoundError if there is no run `after`. */
   list(filter: ListFilter): Promise<RunRecord[]>;
   /**
    * Runs that are running and that nobody owns, or somebody who is dead as `isDead` says, which is asked once for each owner: with

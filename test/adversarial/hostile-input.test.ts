@@ -597,6 +597,8 @@ describe("what is no name, key or duration", () => {
       [{ key: value }, "INVALID_KEY"],
       [{ retries: value }, "INVALID_ARGUMENT"],
       [{ timeout: value }, "INVALID_ARGUMENT"],
+      [{ deadline: value }, "INVALID_ARGUMENT"],
+      [{ retries: 1, retryIf: value }, "INVALID_ARGUMENT"],
     ] as const;
     for (const [options, code] of errors) {
       const tries = workflow("tries", async () => step(options as never, () => 1));

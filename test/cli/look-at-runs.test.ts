@@ -50,11 +50,24 @@ describe("stepmark runs", () => {
     expect(ids("--status", "failed,waiting", "--workflow", "order")).toEqual(["order-2", "order-1"]);
     expect(ids("--status", "running", "--status", "failed", "--age", "1h")).toEqual(["left-1", "order-2"]);
     expect(ids("--age", "+1h")).toEqual([]);
+    expect(ids("--oldest", "--workflow", "order")).toEqual(["order-1", "order-2"]);
+    expect(ids("--oldest", "--age", "1h", "--limit", "2")).toEqual(["order-1", 'order-1/order/label@"a"']);
+  });
+
+  it("goes on after the last one of a page, with the same filters", () => {
+    const first = app.stepmark("runs", "--limit", "3", "--age", "1h");
+    expect(first.stderr).toBe("There are more: --after 'it'\\''s\\u001b[31m red' shows those that come next.\n");
+    const ids = (...args: string[]): string[] =>
+      lines(app.stepmark("runs", "--json", ...args).stdout).map((line) => (JSON.parse(line) as { id: string }).id);
+    expect(ids("--after", "it's\u001b[31m red", "--limit", "2")).toEqual(["nap-1", "order-2"]);
+    expect(ids("--after", "order-2", "--status", "waiting")).toEqual(["order-1"]);
+    const gone = app.stepmark("runs", "--after", "nobody");
+    expect([gone.status, gone.stderr]).toEqual([1, expect.stringContaining("[RUN_NOT_FOUND]")]);
   });
 
   it("says that there are more, and tells all as data", () => {
     const { stdout, stderr } = app.stepmark("runs", "--limit", "5", "--json");
-    expect(stderr).toBe("There are more: --limit 10 shows as many again.\n");
+    expect(stderr).toBe("There are more: --after order-2 shows those that come next.\n");
     const rows = lines(stdout).map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(rows).toHaveLength(5);
     expect(rows[0]).toMatchObject({ status: "running", driver: { alive: false, pid: expect.any(Number) } });

@@ -27,6 +27,8 @@ export interface Program {
   /** `stepmark ...`, without a terminal. */
   stepmark(...args: string[]): Ended;
   node(...args: string[]): Ended;
+  /** As `stepmark`, without the rights of root, which nothing is read-only for. */
+  asNobody(...args: string[]): Ended;
   start(...args: string[]): Started;
   readonly main: string;
   remove(): void;
@@ -42,8 +44,10 @@ export function installProgram(name: string): Program {
 /** The same program in another folder. */
 export function programIn(folder: string, main: string): Program {
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
-  const node = (...args: string[]): Ended =>
-    spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", timeout: 60_000, env, input: "" });
+  const nodeAs = (user: { uid?: number; gid?: number }, args: string[]): Ended =>
+    spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8", timeout: 60_000, env, input: "", ...user });
+  const node = (...args: string[]): Ended => nodeAs({}, args);
+  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   return {
     folder,
     main,
@@ -54,6 +58,7 @@ export function programIn(folder: string, main: string): Program {
     read: (name) => readFileSync(path.join(folder, name), "utf8"),
     node,
     stepmark: (...args) => node(main, ...args),
+    asNobody: (...args) => nodeAs(nobody, [main, ...args]),
     start(...args) {
       const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
       let said = "";

@@ -58,7 +58,7 @@ function faultsIn(modules: ReadonlyMap<string, string>): ReadonlyMap<string, rea
 /** Files of the libraries, for the second time. */
 const kept = new Map<string, ts.SourceFile | undefined>();
 
-const library = ["Stepmark", "NonRetryableError", "StepCall", "BlobPlace"].concat(
+const library = ["Stepmark", "NonRetryableError", "RetryableError", "StepCall", "BlobPlace"].concat(
   ["step", "waitFor", "sleep", "now", "random", "uuid", "child", "publish", "events", "changed", "keyed"],
   ["workflow", "stepContext", "withoutRun", "memoryStore", "blobDirectory", "codec"],
 );

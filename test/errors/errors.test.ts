@@ -50,7 +50,8 @@ describe("a user gets", () => {
     expect(error.message.replace(/(provocations\.ts):\d+/g, "$1:#")).toBe(message);
     expect(error.code).toBe(code);
     if (error.at?.includes("provocations.ts")) expect(here[Number(error.at.split(":")[1]) - 1]).toContain(`// ${code}`);
-    if (code !== "NON_RETRYABLE") expect(message).toMatch(new RegExp(`[.)] [A-Z\`].+\\. \\[${code}\\]$`));
+    if (code !== "NON_RETRYABLE" && code !== "RETRYABLE")
+      expect(message).toMatch(new RegExp(`[.)] [A-Z\`].+\\. \\[${code}\\]$`));
     const { name } = codes.find((each) => each.code === code)!;
     // The one from a process of its own has come as text.
     if (code !== "VERSION_CONFLICT")

@@ -17,6 +17,7 @@ import {
   NonRetryableError,
   type Queue,
   type ResumeOptions,
+  RetryableError,
   Stepmark,
   type StepmarkOptions,
   type Store,
@@ -700,6 +701,20 @@ export const provocations: Provocation[] = [
       'The step took longer than 1000 ms (run "run", key slow/Promise, at test/errors/provocations.ts:#). Raise its `timeout`, or let the body heed `stepContext().signal`. [STEP_TIMEOUT]',
   },
   {
+    code: "STEP_DEADLINE",
+    when: "no attempt comes to an end in time",
+    provoke: async () => {
+      const clock = new FakeClock();
+      const slow = workflow("slow", async () => step({ deadline: "1s" }, () => new Promise<void>(() => {}))); // STEP_DEADLINE
+      const run = await new Stepmark({ store: memoryStore(), clock }).start(slow, undefined, { id });
+      const error = errorOf(() => run.result());
+      await clock.advance(1_000);
+      return error;
+    },
+    message:
+      'The step was not done by its deadline, 1970-01-01T00:00:01.000Z (run "run", key slow/Promise, at test/errors/provocations.ts:#). Raise its `deadline`, or let the body heed `stepContext().signal`; `resume` runs the step again, and a deadline that is a duration is counted anew then. [STEP_DEADLINE]',
+  },
+  {
     code: "ATTEMPTS_USED_UP",
     when: "the process has died in the last attempt",
     provoke: async () => {
@@ -742,6 +757,18 @@ export const provocations: Provocation[] = [
       return failure(workflow("declined", async () => step({ retries: 5 }, refuse)));
     },
     message: "The card was declined at attempt 1",
+  },
+  {
+    code: "RETRYABLE",
+    when: "a body asks for another attempt, and there is none left",
+    provoke: async () => {
+      let attempts = 0;
+      const busy = async (): Promise<void> => {
+        throw new RetryableError(`Too many requests at attempt ${++attempts}`, { retryAfter: 0 });
+      };
+      return failure(workflow("busy", async () => step({ retries: 1, backoff: "1h" }, busy)));
+    },
+    message: "Too many requests at attempt 2",
   },
   {
     code: "LOCK_FILE",

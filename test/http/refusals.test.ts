@@ -173,6 +173,13 @@ const states: Refused[] = [
     message: /running, waiting/,
   },
   { what: "no limit", path: "/runs?limit=0", status: 400, code: "INVALID_QUERY", message: /from 1 to 1000/ },
+  {
+    what: "an order that is none",
+    path: "/runs?order=age",
+    status: 400,
+    code: "INVALID_QUERY",
+    message: /newest or oldest/,
+  },
   { what: "too high a limit", path: "/runs?limit=1001", status: 400, code: "INVALID_QUERY" },
   { what: "a limit that is no number", path: "/runs?limit=1e2", status: 400, code: "INVALID_QUERY" },
   { what: "too long a wait", path: "/runs/o/result?wait=61", status: 400, code: "INVALID_QUERY", message: /0 to 60/ },

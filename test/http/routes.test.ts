@@ -109,6 +109,28 @@ describe("GET /runs", () => {
     expect(await ids("limit=2")).toHaveLength(2);
     expect(await ids("token=left-to-the-hook")).toHaveLength(3);
   });
+
+  it("lists by pages, the oldest first or the newest", async () => {
+    const all: string[] = [];
+    for (let i = 0; i < 5; i++) all.push(await started("echo", i));
+    const ids = async (query: string): Promise<string[]> =>
+      (await ask("GET", `${url}/runs?${query}`)).body.runs.map(({ id }: { id: string }) => id);
+    const pages = async (query: string): Promise<string[]> => {
+      const found = await ids(`${query}&limit=2`);
+      for (;;) {
+        const page = await ids(`${query}&limit=2&after=${encodeURIComponent(found.at(-1)!)}`);
+        if (page.length === 0) return found;
+        found.push(...page);
+      }
+    };
+    expect(await pages("order=oldest&workflow=echo")).toEqual(all);
+    expect(await pages("order=newest&status=completed")).toEqual([...all].reverse());
+    expect(await ids("")).toEqual([...all].reverse());
+    expect(await ask("GET", `${url}/runs?after=nobody`)).toMatchObject({
+      status: 404,
+      body: { error: { code: "RUN_NOT_FOUND" } },
+    });
+  });
 });
 
 describe("GET /runs/:id", () => {

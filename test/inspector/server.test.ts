@@ -391,6 +391,27 @@ describe("a run", () => {
     expect(detail.error.name).toBe("DecodeError");
   });
 
+  it("of a store that is only read is shown; nothing can be answered or cancelled, and it is said why", async () => {
+    const store = memoryStore();
+    const app = new Stepmark({ store, workflows: [asked] });
+    await (await app.start(asked, undefined, { id: "r" })).settled();
+    const inspector = await inspect(store, { name: "runs.db", readOnly: true });
+    expect(await get(inspector, "/about")).toMatchObject({ store: "runs.db (read-only)" });
+    expect(await get(inspector, "/runs")).toMatchObject({ runs: [{ id: "r", status: "waiting" }] });
+    const headers = { ...own(inspector), origin: inspector.origin, "content-type": "application/json" };
+    for (const [at, body] of [
+      ["/api/runs/r/answers", '{"wait":"amount","value":1}'],
+      ["/api/runs/r/cancel", "{}"],
+    ] as const) {
+      const reply = await ask(inspector, at, headers, "POST", body);
+      const { error } = JSON.parse(reply.body) as { error: { code: string; message: string } };
+      expect([reply.status, error.code]).toEqual([409, "READ_ONLY"]);
+      expect(error.message).toMatch(/cannot be written by this process: nothing can be answered or cancelled/);
+    }
+    expect(await app.get("r")).toMatchObject({ status: "waiting", waits: [{ name: "amount" }] });
+    await app.shutdown();
+  });
+
   it("that does not exist, or an entry that does not, is 404", async () => {
     const inspector = await inspect(memoryStore());
     for (const at of ["/runs/none/follow", "/runs/none/values/input", "/runs/none/entries/1", "/runs/none/replay"])

@@ -4,14 +4,15 @@ import { Client, Pool } from "pg";
 import { Stepmark, step, waitFor, workflow } from "stepmark";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { DamagedJournalError, StaleOwnerError, StoreError } from "../../runtime/errors.js";
+import { listQuery } from "../../runtime/stores/list-query.js";
 import {
   type PostgresOptions,
   type PostgresPool,
   postgresMigrations,
   postgresStore,
 } from "../../runtime/stores/postgres.js";
-import { schemaOf, schemaVersion } from "../../runtime/stores/postgres-schema.js";
-import type { Store } from "../../runtime/stores/store.js";
+import { schemaOf, schemaVersion, statementsOf } from "../../runtime/stores/postgres-schema.js";
+import type { ListFilter, Store } from "../../runtime/stores/store.js";
 import { alive, dead, describeStore, entry, lease, newRun, owned, owner } from "../stores/behaviour.js";
 import { newSchema, removeSchemas, url } from "./database.js";
 import { type Pooler, pooler, startPooler } from "./pooler.js";
@@ -100,6 +101,35 @@ describe.skipIf(bouncer === undefined)("through a pooler of transactions", () =>
     const heard = new Promise((resolve) => a.onPost(resolve));
     await b.post("r", { target: "t", value: "[1]", at: 1 });
     expect(await heard).toBe("r");
+  });
+});
+
+describe("a page of a list", () => {
+  it("is a part of an index, of however many runs and statuses", async () => {
+    const schema = newSchema();
+    const store = storeIn(schema);
+    const statuses = ["running", "waiting", "completed", "failed"] as const;
+    const runs = Array.from({ length: 5_000 }, (_, n) => ({
+      run: { ...newRun(`r${n}`, { createdAt: n }), status: statuses[n % 4]!, fence: 0, updatedAt: n },
+      ...{ entries: [], inbox: [] },
+    }));
+    expect(await store.restore(runs)).toEqual([]);
+    await query(`ANALYZE ${schema}.runs`);
+    const { list } = statementsOf(schemaOf(schema), "FULL");
+    const filters: ListFilter[] = [
+      {},
+      { status: "failed" },
+      { status: ["failed", "running", "waiting"] },
+      { status: ["completed", "failed"], unchangedSince: 4_000 },
+    ];
+    for (const filter of filters) {
+      for (const order of ["newest", "oldest"] as const) {
+        const { text, values } = listQuery(list, { ...filter, order, limit: 10 }, { createdAt: 2_000, number: 2_001 });
+        const plan = JSON.stringify(await query(`EXPLAIN ${text}`, values));
+        expect(plan, text).toMatch(/Index Scan/);
+        expect(plan, text).not.toMatch(/Sort {2}|Seq Scan|Bitmap/);
+      }
+    }
   });
 });
 
@@ -216,22 +246,35 @@ describe("the schema", () => {
     }
   });
 
-  it("of the version before is brought up to date, by one of many, with all that is in it", async () => {
-    const schema = newSchema();
-    const store = storeIn(schema);
-    const fence = await owned(store, "r");
-    await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
-    const before = await store.read("r");
-    await query(`
+  /** What undoes each migration, by the version that it leads from. */
+  const undo: Readonly<Record<number, (schema: string) => string>> = {
+    3: (schema) => `
       ALTER TABLE ${schema}.runs DROP COLUMN keeper;
-      CREATE OR REPLACE FUNCTION ${schema}.change(this bigint, change jsonb) RETURNS void LANGUAGE sql AS '';
-      UPDATE ${schema}.stepmark_version SET version = 3`);
-    const stores = Array.from({ length: 4 }, () => storeIn(schema));
-    expect(await Promise.all(stores.map((each) => each.read("r")))).toEqual(stores.map(() => before));
-    await stores[0]!.append("r", fence, [], { keeper: "a", release: true });
-    expect(await stores[1]!.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
-    expect(await stores[1]!.entries("r")).toEqual([entry(1)]);
-  });
+      CREATE OR REPLACE FUNCTION ${schema}.change(this bigint, change jsonb) RETURNS void LANGUAGE sql AS '';`,
+    4: (schema) => `
+      DROP INDEX ${schema}.runs_by_creation; DROP INDEX ${schema}.runs_by_status;
+      CREATE INDEX runs_by_status ON ${schema}.runs (status, created_at);`,
+  };
+
+  it.each(Object.keys(undo).map(Number))(
+    "of version %d is brought up to date, by one of many, with all that is in it",
+    async (version) => {
+      const schema = newSchema();
+      const store = storeIn(schema);
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
+      const before = await store.read("r");
+      const steps = Object.entries(undo).filter(([from]) => Number(from) >= version);
+      await query(`
+      ${steps.map(([, step]) => step(schema)).join("")}
+      UPDATE ${schema}.stepmark_version SET version = ${version}`);
+      const stores = Array.from({ length: 4 }, () => storeIn(schema));
+      expect(await Promise.all(stores.map((each) => each.read("r")))).toEqual(stores.map(() => before));
+      await stores[0]!.append("r", fence, [], { keeper: "a", release: true });
+      expect(await stores[1]!.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
+      expect(await stores[1]!.entries("r")).toEqual([entry(1)]);
+    },
+  );
 
   it("may have its entries in partitions, by ranges of runs", async () => {
     const schema = newSchema();

@@ -169,6 +169,87 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect((await store.list({ status: "waiting" }))[0]).toEqual(await store.read("new"));
     });
 
+    describe("a list by pages", () => {
+      /** Of 23 runs some are begun at one time, and the statuses and workflows take turns. */
+      const statuses = ["running", "waiting", "completed", "failed", "cancelled"] as const;
+      const workflows = ["fulfil", "other"];
+      const put = async (first: number, count: number, now = (n: number): number => Math.floor(n / 3)) => {
+        const runs = Array.from({ length: count }, (_, i) => i + first).map((n) => ({
+          run: {
+            ...newRun(`r${n}`, { createdAt: now(n), workflow: workflows[n % 2]! }),
+            ...{ status: statuses[n % 5]!, fence: 0, updatedAt: now(n) },
+          },
+          entries: [],
+          inbox: [],
+        }));
+        expect(await store.restore(runs)).toEqual([]);
+      };
+      const ids = async (filter: ListFilter): Promise<string[]> => (await store.list(filter)).map(({ id }) => id);
+      const pages = async (
+        filter: ListFilter,
+        limit: number,
+        between = async (_read: string[]): Promise<void> => {},
+      ) => {
+        const all: string[] = [];
+        for (;;) {
+          const page = await ids({ ...filter, limit, ...(all.length > 0 && { after: all.at(-1)! }) });
+          all.push(...page);
+          if (page.length < limit) return all;
+          await between(all);
+        }
+      };
+
+      it.each<ListFilter>([
+        {},
+        { status: "failed" },
+        { status: ["completed", "failed", "cancelled"] },
+        { status: ["failed", "failed", "running"], workflow: "other" },
+        { workflow: "fulfil" },
+        { unchangedSince: 4, status: ["completed", "waiting"] },
+        { status: [] },
+      ])("is that list, whatever their length: %j", async (filter) => {
+        await put(0, 23);
+        for (const order of ["newest", "oldest"] as const) {
+          const all = await ids({ ...filter, order });
+          const numbers = all.map((id) => Number(id.slice(1)));
+          expect(numbers).toEqual([...numbers].sort((a, b) => (order === "newest" ? b - a : a - b)));
+          expect(new Set(all).size).toBe(all.length);
+          for (const limit of [1, 2, 3, 10, 23, 100]) expect(await pages({ ...filter, order }, limit)).toEqual(all);
+          if (all.length > 4)
+            expect(await ids({ ...filter, order, after: all[1]!, skip: 1, limit: 2 })).toEqual(all.slice(3, 5));
+        }
+      });
+
+      it("has each run once while others are begun, and while those of earlier pages come to another status", async () => {
+        await put(0, 12);
+        const before = await ids({ status: ["running", "waiting", "completed"] });
+        let next = 100;
+        const begin = async (read: string[]): Promise<void> => {
+          await put(next++, 1, () => 1_000);
+          // The one that the next page comes after among them.
+          for (const id of read) {
+            const fence = await owned(store, id);
+            await store.append(id, fence, [], { status: "failed", release: true });
+          }
+        };
+        expect(await pages({ status: ["running", "waiting", "completed"] }, 2, begin)).toEqual(before);
+        // Those that are newer come at the end.
+        const oldest = await pages({ order: "oldest" }, 5, async () => {
+          if (next < 110) await put(next++, 1, () => 1_000);
+        });
+        expect(oldest).toEqual(await ids({ order: "oldest" }));
+      });
+
+      it("goes on after a run that is not among those that are wanted, and not after one that is gone", async () => {
+        await put(0, 6);
+        expect(await ids({ status: ["running"], after: "r4" })).toEqual(["r0"]);
+        expect(await ids({ workflow: "other", order: "oldest", after: "r2" })).toEqual(["r3", "r5"]);
+        await store.delete("r4");
+        const error = await store.list({ after: "r4" }).catch((error) => error);
+        expect(error).toMatchObject({ code: "RUN_NOT_FOUND", runId: "r4" });
+      });
+    });
+
     it("appends entries and gives them back in order, whole", async () => {
       const fence = await owned(store, "r");
       const full = entry(2, {
@@ -572,7 +653,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await store.read("r")).toBeUndefined();
     });
 
-    it("lists runs that have not changed since a time, the oldest first", async () => {
+    it("lists runs that have not changed since a time", async () => {
       for (const [id, createdAt, endedAt] of [
         ["b", 200, 900],
         ["a", 100, 500],
@@ -585,11 +666,14 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       }
       await store.create(newRun("new", { createdAt: 10 }));
       const old = async (more: ListFilter): Promise<string[]> =>
-        (await store.list({ status: "completed", unchangedSince: 1_000, ...more })).map(({ id }) => id);
+        (await store.list({ status: "completed", unchangedSince: 1_000, order: "oldest", ...more })).map(
+          ({ id }) => id,
+        );
       expect(await old({})).toEqual(["a", "b", "c"]);
       expect(await old({ skip: 1, limit: 1 })).toEqual(["b"]);
       expect(await old({ unchangedSince: 900 })).toEqual(["a", "c"]);
       expect(await old({ workflow: "none" })).toEqual([]);
+      expect(await old({ order: "newest" })).toEqual(["c", "b", "a"]);
       expect((await store.list({ skip: 1, limit: 2 })).map(({ id }) => id)).toEqual(["b", "a"]);
     });
 

@@ -14,10 +14,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StaleOwnerError, StoreError } from "../../runtime/errors.js";
+import { listQuery } from "../../runtime/stores/list-query.js";
 import { isDead } from "../../runtime/stores/owner.js";
 import { type SqliteOptions, sqliteStore } from "../../runtime/stores/sqlite.js";
 import { type Connection, type DriverName, openDatabase } from "../../runtime/stores/sqlite-driver.js";
-import type { Claim, Store } from "../../runtime/stores/store.js";
+import { schemaVersion } from "../../runtime/stores/sqlite-schema.js";
+import type { Claim, ListFilter, Store } from "../../runtime/stores/store.js";
 import { alive, dead, describeStore, entry, lease, newRun, owned, owner } from "./behaviour.js";
 import { type Stage, stage } from "./child.js";
 
@@ -43,6 +45,19 @@ for (const driver of drivers) {
   describeStore(`sqliteStore (${driver})`, async () => sqliteStore(newFile(), { driver }));
 }
 describeStore("sqliteStore in memory", async () => sqliteStore(":memory:"));
+
+/** What undoes each migration, by the version that it leads from. */
+const undo: Readonly<Record<number, string>> = {
+  2: "DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper;",
+  3: "DROP INDEX runs_by_creation;",
+};
+const olderVersions = Object.keys(undo).map(Number);
+
+/** Makes a file's tables those of an older version. */
+const undone = (version: number): string => {
+  const steps = Object.entries(undo).filter(([from]) => Number(from) >= version);
+  return `${steps.map(([, step]) => step).join(" ")} PRAGMA user_version = ${version}`;
+};
 
 /** A driver that notes what is executed, and may be told to fail. */
 function watched(prepare: (connection: Connection) => void = () => {}) {
@@ -147,59 +162,95 @@ describe.each(drivers)("the file (%s)", (driver) => {
     expect((await failure(sqliteStore(foreign, { driver }).read("r"))).message).toMatch(/another program/);
   });
 
-  it("of the version before is brought up to date, by one of many, with all that is in it", async () => {
-    const path = newFile();
-    const store = sqliteStore(path, { driver });
-    const fence = await owned(store, "r");
-    await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
-    const before = await store.read("r");
-    await store.close();
-    const file = openDatabase(path, driver);
-    file.exec(`
-      DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
-    file.close();
-    const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
-    const [first, second] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
-    expect([await first.read("r"), await second.read("r")]).toEqual([before, before]);
-    expect((await warned).message).toMatch(
-      /brought up to date, from version 2 to 3: processes with an older stepmark refuse/,
-    );
-    await first.append("r", fence, [], { keeper: "a", release: true });
-    expect(await second.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
-    expect(await second.entries("r")).toEqual([entry(1)]);
-    for (const each of [first, second]) await each.close();
-  });
-
-  it("of the version before is left as it is by who only looks, and cannot be written by that", async () => {
-    const path = newFile();
-    const store = sqliteStore(path, { driver });
-    const fence = await owned(store, "r");
-    await store.append("r", fence, [entry(1)]);
-    await store.post("r", { target: "ok", value: "[1]", at: 1 });
-    const before = await store.read("r");
-    await store.close();
-    const file = openDatabase(path, driver);
-    file.exec(`
-      DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 2`);
-    const looking = sqliteStore(path, { driver, migrate: false });
-    expect([await looking.read("r"), await looking.list({})]).toEqual([before, [before]]);
-    expect([await looking.entries("r"), await looking.inbox("r")]).toMatchObject([[entry(1)], [{ target: "ok" }]]);
-    for (const write of [
-      () => looking.create(newRun("s")),
-      () => looking.post("r", { target: "ok", value: "[2]", at: 2 }),
-      () => looking.delete("r"),
-      () => looking.append("r", fence, [entry(2)]),
-    ])
-      await expect(write()).rejects.toThrow(
-        /older version.*version 2, this one writes 3.*Use the command of the version/,
+  it.each(olderVersions)(
+    "of version %d is brought up to date, by one of many, with all that is in it",
+    async (version) => {
+      const path = newFile();
+      const store = sqliteStore(path, { driver });
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)], { status: "waiting", due: 5 });
+      const before = await store.read("r");
+      await store.close();
+      const file = openDatabase(path, driver);
+      file.exec(undone(version));
+      file.close();
+      const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
+      const [first, second] = [sqliteStore(path, { driver }), sqliteStore(path, { driver })];
+      expect([await first.read("r"), await second.read("r")]).toEqual([before, before]);
+      expect((await warned).message).toContain(
+        `brought up to date, from version ${version} to ${schemaVersion}: processes with an older stepmark refuse`,
       );
-    expect(file.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
-    file.close();
-    await looking.close();
-    // A new file is made all the same.
-    const made = sqliteStore(newFile(), { driver, migrate: false });
-    expect((await made.create(newRun("s"))).created).toBe(true);
-    await made.close();
+      await first.append("r", fence, [], { keeper: "a", release: true });
+      expect(await second.timers("a", 1)).toEqual([{ id: "r", due: 5 }]);
+      expect(await second.entries("r")).toEqual([entry(1)]);
+      for (const each of [first, second]) await each.close();
+    },
+  );
+
+  it.each(olderVersions)(
+    "of version %d is left as it is by who only looks, and cannot be written by that",
+    async (version) => {
+      const path = newFile();
+      const store = sqliteStore(path, { driver });
+      const fence = await owned(store, "r");
+      await store.append("r", fence, [entry(1)]);
+      await store.post("r", { target: "ok", value: "[1]", at: 1 });
+      const before = await store.read("r");
+      await store.close();
+      const file = openDatabase(path, driver);
+      file.exec(undone(version));
+      const looking = sqliteStore(path, { driver, migrate: false });
+      expect([await looking.read("r"), await looking.list({})]).toEqual([before, [before]]);
+      expect([await looking.entries("r"), await looking.inbox("r")]).toMatchObject([[entry(1)], [{ target: "ok" }]]);
+      for (const write of [
+        () => looking.create(newRun("s")),
+        () => looking.post("r", { target: "ok", value: "[2]", at: 2 }),
+        () => looking.delete("r"),
+        () => looking.append("r", fence, [entry(2)]),
+      ])
+        await expect(write()).rejects.toThrow(
+          new RegExp(
+            `older version.*version ${version}, this one writes ${schemaVersion}.*Use the command of the version`,
+          ),
+        );
+      expect(file.prepare("PRAGMA user_version").get()).toEqual({ user_version: version });
+      file.close();
+      await looking.close();
+      // A new file is made all the same.
+      const made = sqliteStore(newFile(), { driver, migrate: false });
+      expect((await made.create(newRun("s"))).created).toBe(true);
+      await made.close();
+    },
+  );
+
+  it.each<[ListFilter, RegExp]>([
+    [{}, /^SCAN runs USING INDEX runs_by_creation$/],
+    [{ workflow: "fulfil" }, /^SCAN runs USING INDEX runs_by_creation$/],
+    [{ after: "r" }, /^SEARCH runs USING INDEX runs_by_creation \(/],
+    [{ status: "failed" }, /^SEARCH runs USING INDEX runs_by_status \(status=\?\)$/],
+    [{ status: ["failed", "failed"], after: "r" }, /^SEARCH runs USING INDEX runs_by_status \(status=\? AND/],
+    [
+      { status: ["failed", "running", "waiting"], after: "r" },
+      /^(MERGE|LEFT|RIGHT|SEARCH runs USING INDEX runs_by_status \(st)/,
+    ],
+    [
+      { status: ["completed", "cancelled"], unchangedSince: 5 },
+      /^(MERGE|LEFT|RIGHT|SEARCH runs USING INDEX runs_by_status \(st)/,
+    ],
+  ])("a page of a list is a part of an index: %j", async (filter, plan) => {
+    const path = newFile();
+    const store = sqliteStore(path, { driver });
+    await store.create(newRun("r"));
+    await store.close();
+    const connection = openDatabase(path, driver);
+    for (const order of ["newest", "oldest"] as const) {
+      const dialect = { table: "runs", columns: "*", parameter: () => "?", all: "-1", merges: true };
+      const after = filter.after === undefined ? undefined : { createdAt: 1, number: 1 };
+      const { text, values } = listQuery(dialect, { ...filter, order, limit: 10 }, after);
+      const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values) as Array<{ detail: string }>;
+      for (const { detail } of steps) expect(detail).toMatch(plan);
+    }
+    connection.close();
   });
 
   it("may be made by two at once", async () => {

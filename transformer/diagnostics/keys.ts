@@ -135,7 +135,7 @@ function runsEachTime(ts: Subject["source"]["ts"], loop: ts.IterationStatement, 
   return ts.isWhileStatement(loop) || ts.isDoStatement(loop);
 }
 
-const known = new Set("name key retries backoff timeout executor".split(" "));
+const known = new Set("name key retries backoff retryIf timeout deadline executor".split(" "));
 
 /** In JavaScript only: in TypeScript the types say it. */
 function unknownOptions(subject: Subject): Finding[] {

@@ -90,7 +90,10 @@ export const kinds = {
     title: "One key in a loop",
     cure: "A key belongs to one call of a run. Make it of the item, or leave it out.",
   },
-  STEPMARK5004: { title: "Unknown option", cure: "The options are name, key, retries, backoff, timeout and executor." },
+  STEPMARK5004: {
+    title: "Unknown option",
+    cure: "The options are name, key, retries, backoff, retryIf, timeout, deadline and executor.",
+  },
   STEPMARK5005: {
     title: "Name that is no literal",
     cure: "A call is named when it is compiled. Write a literal, or leave `name` out; what is only known at run time can be a `key`.",

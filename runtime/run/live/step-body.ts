@@ -1,9 +1,17 @@
 /** Runs the body of a step live: its attempts, its context, its outcome. */
 import { types } from "node:util";
-import { AttemptsUsedUpError, NonRetryableError, SerialisationError, StepTimeoutError } from "../../errors.js";
+import { at } from "../../clock.js";
+import {
+  AttemptsUsedUpError,
+  type ErrorPlace,
+  InvalidArgumentError,
+  StepDeadlineError,
+  StepTimeoutError,
+} from "../../errors.js";
 import type { Executor, StepCall } from "../../executor/executor.js";
 import { isA } from "../../journal/careful.js";
 import { encoded } from "../../journal/encoded.js";
+import type { Entry } from "../../journal/entry.js";
 import { baseAnchor } from "../../scope/module-table.js";
 import { outsideRuns } from "../../scope/outside.js";
 import { inMark, type Site, StepBody } from "../../scope/place.js";
@@ -11,15 +19,8 @@ import type { StepTrace } from "../../telemetry/telemetry.js";
 import { type Call, placeOf } from "../call.js";
 import type { Execution } from "../execution.js";
 import { encodeError, type Outcome } from "./outcome.js";
+import { mayRetry, type RetryPolicy } from "./retry.js";
 import { RunningStep, type StepContext } from "./running-step.js";
-
-/** How a step is to be tried again. */
-export interface RetryPolicy {
-  /** Attempts after the first. */
-  retries: number;
-  /** Milliseconds before the attempt after attempt `attempt`. */
-  delay(attempt: number): number;
-}
 
 /** What is asked of an `AsyncResource`: Node's own types are no part of the public ones, so that projects without them compile. */
 export interface AsyncContext {
@@ -36,6 +37,8 @@ export interface BodyRequest {
   retry: RetryPolicy | undefined;
   /** Limit of one attempt in milliseconds. */
   timeout: number | undefined;
+  /** By when all attempts are to be over, in milliseconds since the epoch. */
+  due: number | undefined;
   /** Asked before that of the app. */
   executor: Executor | undefined;
 }
@@ -56,7 +59,10 @@ export function startBody(execution: Execution, call: Call, request: BodyRequest
   });
   const begun = call.recorded?.attempts ?? 0;
   const executor = executorOf(execution, request);
-  const live: Live = trace === undefined && executor === request.executor ? request : { ...request, trace, executor };
+  // What the first attempt has announced holds, whatever the code works out by now.
+  const due = request.due === undefined ? undefined : (call.recorded?.due ?? request.due);
+  const isAsGiven = trace === undefined && executor === request.executor && due === request.due;
+  const live: Live = isAsGiven ? request : { ...request, trace, executor, due };
   // Whoever ran the last attempt for a process that has died since may have its outcome, or still be at it.
   if (live.executor !== undefined && begun > 0) run(execution, call, live, begun);
   else attempt(execution, call, live, begun + 1);
@@ -66,82 +72,67 @@ function executorOf(execution: Execution, { executor = execution.executor, fn }:
   return executor?.takes(fn) ? executor : undefined;
 }
 
-function attempt(execution: Execution, call: Call, request: Live, number: number): void {
-  const { retry } = request;
-  if (number > 1) execution.beginAgain(call.key);
-  if (retry === undefined) return run(execution, call, request, number);
-  // Announced before the body starts, so that limits hold across crashes.
-  if (number > retry.retries + 1) {
-    const place = { runId: execution.id, key: call.key, at: placeOf(call.site) };
-    const error = new AttemptsUsedUpError(retry.retries + 1, place);
-    request.trace?.end("failed", number - 1, error);
-    return execution.finished(
-      call,
-      { state: "failed", value: encodeError(execution.codec, error) },
-      { attempt: number - 1 },
-    );
-  }
-  execution.announce(call, "attempt", { attempt: number }, () => run(execution, call, request, number));
+/** What an attempt has failed with. */
+interface Failure {
+  error: unknown;
+  /** Encoded. */
+  value: string;
 }
 
-function run(execution: Execution, call: Call, request: Live, number: number): void {
+/** @param last of the attempt before, if that was in this process */
+function attempt(execution: Execution, call: Call, request: Live, number: number, last?: Failure): void {
+  const { retry, due } = request;
+  if (number > 1) execution.beginAgain(call.key);
+  if (retry === undefined && due === undefined) return run(execution, call, request, number);
+  if (isTooLate(request, execution.clock.now())) {
+    const failure = last ?? failureOf(execution, new StepDeadlineError(due!, number > 1, placeIn(execution, call)));
+    return fail(execution, call, request, failure, { attempt: Math.max(1, number - 1) });
+  }
+  if (retry !== undefined && number > retry.retries + 1) {
+    const failure = failureOf(execution, new AttemptsUsedUpError(retry.retries + 1, placeIn(execution, call)));
+    return fail(execution, call, request, failure, { attempt: number - 1 });
+  }
+  // Announced before the body starts, so that limits hold across crashes.
+  const details = due === undefined ? { attempt: number } : { attempt: number, due };
+  execution.announce(call, "attempt", details, () => run(execution, call, request, number, last));
+}
+
+function run(execution: Execution, call: Call, request: Live, number: number, last?: Failure): void {
   const trace = request.trace?.attempt(number);
   const startedAt = execution.clock.now();
   const extent = new RunningStep(execution, call, number, trace);
   const body = new StepBody(execution, extent, call.chain, request.site);
 
   let over = false;
-  const end = (outcome: Outcome, error?: unknown): void => {
-    if (over) return;
+  const end = (state: Outcome["state"], error?: unknown): Details => {
     over = true;
-    stopTimer?.();
-    trace?.end(outcome.state, error);
-    const details = { attempt: number, startedAt, endedAt: execution.clock.now() };
-    if (outcome.state === "failed" && mayRetry(request, number, error)) {
-      extent.over = true;
-      // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
-      if (execution.lifetime.abort.signal.aborted) return execution.abandoned(call);
-      let pause: number;
-      try {
-        pause = outsideRuns(() => request.retry!.delay(number));
-      } catch (fault) {
-        // The user's own function may throw, or return what is no duration.
-        request.trace?.end("failed", number, fault);
-        return execution.finished(call, { state: "failed", value: encodeError(execution.codec, fault) }, details);
-      }
-      return pauseBefore(execution, call, pause, () => attempt(execution, call, request, number + 1));
-    }
-    extent.over = outcome.state === "failed";
-    request.trace?.end(outcome.state, number, error);
-    const causes = error === undefined ? [] : execution.failures.heldBy(error, call.key);
-    execution.finished(call, outcome, causes.length > 0 ? { ...details, causes } : details);
+    stopLimits?.();
+    trace?.end(state, error);
+    return { attempt: number, startedAt, endedAt: execution.clock.now() };
   };
   const succeed = (value: unknown): void => {
+    if (over) return;
     let text: string;
     try {
-      text = encoded(execution.codec, value, { runId: execution.id, key: call.key, at: placeOf(call.site) });
+      text = encoded(execution.codec, value, placeIn(execution, call));
     } catch (error) {
-      return fail(error);
+      return giveUp(error);
     }
-    end({ state: "done", value: text });
+    const details = end("done");
+    request.trace?.end("done", number, undefined);
+    execution.finished(call, { state: "done", value: text }, details);
   };
-  const fail = (error: unknown): void => {
+  const giveUp = (error: unknown): void => {
     if (over) return;
-    end({ state: "failed", value: encodeError(execution.codec, error) }, error);
+    const failure = failureOf(execution, error);
+    const details = end("failed", error);
+    extent.over = true;
+    failed(execution, call, request, failure, details);
   };
-
-  const stopTimer =
-    request.timeout === undefined
-      ? undefined
-      : execution.alarms.after(request.timeout, () => {
-          const error = new StepTimeoutError(request.timeout!, {
-            runId: execution.id,
-            key: call.key,
-            at: placeOf(call.site),
-          });
-          extent.timeOut(error);
-          fail(error);
-        });
+  const stopLimits = setLimits(execution, call, request, last, (error: Error) => {
+    extent.timeOut(error);
+    giveUp(error);
+  });
   let result: unknown;
   try {
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
@@ -155,11 +146,99 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
     if (!types.isPromise(result) && isThenable(result)) result = Promise.resolve(result);
     // The value is encoded as the body's promise settles, before other code can change it. A promise may have a `then`
     // of its own, which may fail as well.
-    if (types.isPromise(result)) return void result.then(succeed, fail);
+    if (types.isPromise(result)) return void result.then(succeed, giveUp);
   } catch (error) {
-    return fail(error);
+    return giveUp(error);
   }
   succeed(result);
+}
+
+/**
+ * What ends an attempt that takes too long: the time that it has itself, and that of all of them.
+ *
+ * @returns the way to take that back
+ */
+function setLimits(
+  execution: Execution,
+  call: Call,
+  { timeout, due }: Live,
+  last: Failure | undefined,
+  cut: (error: Error) => void,
+): (() => void) | undefined {
+  if (timeout === undefined && due === undefined) return undefined;
+  const { clock, waits } = execution;
+  const stopTimer =
+    timeout === undefined
+      ? undefined
+      : execution.alarms.after(timeout, () => cut(new StepTimeoutError(timeout, placeIn(execution, call))));
+  if (due !== undefined) {
+    const cause = last === undefined ? {} : { cause: last.error };
+    const fire = (): void => cut(new StepDeadlineError(due, true, { ...placeIn(execution, call), ...cause }));
+    // Among the timers that a run which waits inside the body is woken for.
+    waits.addTimer(call.key, due, fire, (alarm) => at(clock, due, alarm));
+  }
+  return () => {
+    stopTimer?.();
+    if (due !== undefined) waits.close(call.key);
+  };
+}
+
+/** What an entry says of an attempt. */
+type Details = Partial<Entry> & Pick<Entry, "attempt">;
+
+/** An attempt has failed: there is another one, or the step has failed. */
+function failed(execution: Execution, call: Call, request: Live, failure: Failure, details: Details): void {
+  const { attempt: number } = details;
+  const { clock } = execution;
+  const { retry } = request;
+  const { error } = failure;
+  if (mayRetry(retry, error, number) && !isTooLate(request, clock.now())) {
+    const isEnding = execution.lifetime.abort.signal.aborted;
+    let pause: number | undefined;
+    try {
+      const goesOn = !execution.open || outsideRuns(() => retry.isWorthwhile(error, number));
+      // The next process begins the next attempt: this run is at its end, and the step has not failed yet.
+      if (goesOn && isEnding) return execution.abandoned(call);
+      if (goesOn) pause = outsideRuns(() => retry.pause(error, number, clock.now()));
+    } catch (fault) {
+      const told = isA(fault, InvalidArgumentError) ? fault.placed(placeIn(execution, call)) : fault;
+      return fail(execution, call, request, failureOf(execution, told), details, error);
+    }
+    if (pause !== undefined && !isTooLate(request, clock.now() + pause))
+      return pauseBefore(execution, call, pause, () => attempt(execution, call, request, number + 1, failure));
+  }
+  fail(execution, call, request, failure, details);
+}
+
+/**
+ * The step has failed for good.
+ *
+ * @param origin what the body has failed with, if the step fails with something else
+ */
+function fail(
+  execution: Execution,
+  call: Call,
+  request: Live,
+  { error, value }: Failure,
+  details: Details,
+  origin = error,
+): void {
+  request.trace?.end("failed", details.attempt, error);
+  const held = origin === error ? [] : execution.failures.heldBy(origin, call.key);
+  const causes = [...new Set([...execution.failures.heldBy(error, call.key), ...held])];
+  execution.finished(call, { state: "failed", value }, causes.length > 0 ? { ...details, causes } : details);
+}
+
+function failureOf({ codec }: Execution, error: unknown): Failure {
+  return { error, value: encodeError(codec, error) };
+}
+
+function placeIn({ id }: Execution, call: Call): ErrorPlace & { runId: string } {
+  return { runId: id, key: call.key, at: placeOf(call.site) };
+}
+
+function isTooLate({ due }: Live, time: number): boolean {
+  return due !== undefined && time >= due;
 }
 
 function stepCall(execution: Execution, call: Call, { fn, args }: Live, context: StepContext): StepCall {
@@ -182,11 +261,6 @@ function pauseBefore(execution: Execution, call: Call, ms: number, next: () => v
     next();
   });
   signal.addEventListener("abort", giveUp, { once: true });
-}
-
-function mayRetry({ retry }: BodyRequest, number: number, error: unknown): boolean {
-  if (retry === undefined || number > retry.retries) return false;
-  return !(isA(error, NonRetryableError) || isA(error, SerialisationError));
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -15,6 +15,8 @@ export interface RecordedCall {
   open: Entry | undefined;
   /** Attempts that were announced and have no outcome. */
   attempts: number;
+  /** By when these are to be over, if the first of them has announced it, in milliseconds since the epoch. */
+  due: number | undefined;
   /** Key of the step whose body made the call. */
   within: string | undefined;
   /** Where the call stood, for messages and for finding it in another build. */
@@ -191,6 +193,7 @@ export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): Rec
     again: false,
     open: undefined,
     attempts: 0,
+    due: undefined,
     required: false,
     excused: false,
     asked: false,
@@ -206,6 +209,7 @@ function take(call: RecordedCall, entry: Entry): void {
   switch (entry.state) {
     case "attempt":
       call.attempts++;
+      call.due ??= entry.due;
       break;
     case "open":
       call.open = entry;
@@ -215,6 +219,7 @@ function take(call: RecordedCall, entry: Entry): void {
     default:
       call.outcome = entry;
       call.attempts = 0;
+      call.due = undefined;
       call.seq = entry.seq;
   }
 }

@@ -34,7 +34,8 @@ export class Replay {
   learn(entry: Entry): void {
     const { calls } = this.record;
     const known = calls.get(entry.key) ?? newRecordedCall(entry, new Map());
-    const call = { ...known, outcome: entry, seq: entry.seq, asked: true };
+    // With the outcome its attempts are over: should the call be made again, it begins with the first.
+    const call = { ...known, outcome: entry, seq: entry.seq, asked: true, attempts: 0, due: undefined };
     calls.set(entry.key, call);
     this.note(call);
   }
