@@ -7,7 +7,7 @@
 
 import type { Entry } from "../../journal/entry.js";
 import type { Call } from "../call.js";
-import { isOn, newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
+import { isOn, type RecordedCall, type RunRecordView, recordedHere } from "./record.js";
 
 export class Replay {
   /** The call that was asked for and awaits delivery with the lowest sequence. */
@@ -33,8 +33,12 @@ export class Replay {
   /** Adds the outcome of a call that a step's body made in this process. */
   learn(entry: Entry): void {
     const { calls } = this.record;
-    const known = calls.get(entry.key) ?? newRecordedCall(entry, new Map());
-    const call = { ...known, outcome: entry, seq: entry.seq, asked: true };
+    const known = calls.get(entry.key);
+    const call = { ...recordedHere(entry), outcome: entry, asked: true };
+    if (known !== undefined) {
+      const { again, open, attempts } = known;
+      Object.assign(call, { again, open, attempts });
+    }
     calls.set(entry.key, call);
     this.note(call);
   }
