@@ -209,8 +209,8 @@ export class KeySchemeError extends StepmarkError {
 
 /** `start` with the id of a run of another workflow or another input. */
 export class RunExistsError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
-    super("RUN_EXISTS", what, "Choose another id, or `resume` the run that exists.", place);
+  constructor(what: string, place: ErrorPlace, cure = "Choose another id, or `resume` the run that exists.") {
+    super("RUN_EXISTS", what, cure, place);
   }
 }
 

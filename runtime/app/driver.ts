@@ -310,6 +310,7 @@ export class Driver {
     });
     const execution = new Execution({
       id,
+      createdAt: run.createdAt,
       workflow: run.workflow,
       trace,
       store,

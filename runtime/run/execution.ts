@@ -43,6 +43,8 @@ import { Turns } from "./turns.js";
 
 export class Execution implements RunScope {
   readonly id: string;
+  /** When the run was created, in milliseconds since the epoch. */
+  readonly createdAt: number;
   readonly clock: Clock;
   readonly codec: Codec;
   readonly children: Children;
@@ -73,6 +75,7 @@ export class Execution implements RunScope {
   constructor(private readonly options: ExecutionOptions) {
     const { id, store, codec, clock, children, record, workflow } = options;
     this.id = id;
+    this.createdAt = options.createdAt;
     this.clock = clock;
     this.codec = codec;
     this.decode = codec.decode.bind(codec);

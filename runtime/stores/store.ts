@@ -70,6 +70,8 @@ export interface ParentCall {
   id: string;
   /** Replay key of the call. */
   key: string;
+  /** When that run was created: its id may be another run's once it is deleted. */
+  createdAt?: number;
 }
 
 export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt" | "parent">;
