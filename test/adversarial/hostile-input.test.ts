@@ -233,6 +233,8 @@ describe.each(stores)("values %s", (_, makeStore) => {
     ["a symbol", () => [Symbol("s")], /a symbol at \$\[0\] /],
     ["a symbol as key", () => ({ [Symbol("s")]: 1 }), /the symbol key Symbol\(s\) at \$ /],
     ["a generator", () => (function* () {})(), /a generator at \$ .*\. Record an array of what it yields\. /],
+    ["an iterator of an array", () => [1].values(), /an iterator at \$ .*\. Record an array of what it yields\. /],
+    ["an iterator of a map", () => ({ i: new Map().keys() }), /an iterator at \$\.i .*\. Record an array /],
     ["an instance of a class", () => ({ at: new (class Point {})() }), /an instance of the class Point at \$\.at /],
     ["a function after 150,000 others", () => [...many.map((i) => ({ i })), () => 1], /a function at \$\[150000\] /],
     [
@@ -271,6 +273,14 @@ describe.each(stores)("values %s", (_, makeStore) => {
         return error;
       },
       { message: "own", code: "E" },
+    ],
+    [
+      "an error with a request, of which the rest is data",
+      () => {
+        const rest = { status: 404, data: { code: "E_NO_ROOM", free: [7n] }, of: new RangeError("inner") };
+        return Object.assign(new Error("refused"), rest, { request: { send: () => 1 }, response: new Response() });
+      },
+      { message: "refused", status: 404, data: { code: "E_NO_ROOM", free: [7n] }, of: { name: "RangeError" } },
     ],
     ["a revoked proxy", revoked, { message: "A value that cannot be kept was thrown: [object]" }],
     [
@@ -667,6 +677,15 @@ describe("long keys", () => {
 });
 
 describe("a limit on values", () => {
+  it("leaves out what an error holds, and keeps its plain fields, if all that could be kept is too much", () => {
+    const small = codec({ maxBytes: 2_000 });
+    const [a, b, c] = ["x", "y", "z"].map((sign) => ({ half: sign.repeat(900) }));
+    const parts = { code: "E", a, b, c, socket: () => 1 };
+    const kept = small.decode(encodeError(small, Object.assign(new Error("full"), parts)));
+    expect(kept).toMatchObject({ message: "full", code: "E" });
+    expect(kept).not.toHaveProperty("a");
+  });
+
   it("leaves every error room to be told", async () => {
     const small = codec({ maxBytes: 2_000 });
     for (const error of [new RangeError("x".repeat(5_000)), new Error("\u0000".repeat(5_000)), "y".repeat(5_000)]) {
