@@ -281,7 +281,7 @@ export class DuplicateWorkflowError extends StepmarkError {
     super(
       "DUPLICATE_WORKFLOW",
       `Two workflows are named ${JSON.stringify(name)}`,
-      "Give each workflow a name of its own.",
+      "Give each workflow a name of its own; where a module is loaded anew while the process runs (hot reload), make a new `Stepmark` with it.",
     );
   }
 }

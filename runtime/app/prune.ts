@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "../errors.js";
 import { shown } from "../journal/careful.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { exportText } from "../transfer/export.js";
+import { checkCount } from "../work/count.js";
 import { type EndedStatus, endedStatuses, hasEnded } from "./ended.js";
 import { isParent } from "./parenthood.js";
 
@@ -34,6 +35,7 @@ const batchSize = 100;
  */
 export async function* prune(store: Store, now: number, options: PruneOptions): AsyncGenerator<string[], void> {
   const { workflow, limit = Number.POSITIVE_INFINITY, archive, dryRun = false } = options;
+  if (limit !== Number.POSITIVE_INFINITY) checkCount(limit, "limit", "Leave it out for all of them.");
   const filter: ListFilter = {
     status: checkedStatus(options.status),
     unchangedSince: now - milliseconds(options.olderThan, "`olderThan`"),

@@ -18,7 +18,7 @@ import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
-import type { ListFilter, RunRecord, Store } from "../stores/store.js";
+import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
@@ -31,6 +31,7 @@ import { Answers } from "./answers.js";
 import { Driver } from "./driver.js";
 import { hasEnded } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import { listFilter } from "./list-filter.js";
 import type {
   EnqueueOptions,
   ListOptions,
@@ -191,7 +192,7 @@ export class Stepmark<Session = unknown> {
   ): Promise<{ created: boolean; run: RunRecord }> {
     this.checkUp();
     this.driver.register(workflow);
-    const id = options.id ?? randomUUID();
+    const { id = randomUUID() } = options;
     checkName("A run's id", id, "Leave it out for a random one.");
     const { created, run } = await store.create({
       id,
@@ -269,12 +270,13 @@ export class Stepmark<Session = unknown> {
     return this.found(id);
   }
 
-  /** Runs, newest first. */
-  async list({ status, workflow, limit = 100 }: ListOptions = {}): Promise<RunInfo[]> {
-    const filter: ListFilter = { limit };
-    if (status !== undefined) filter.status = status;
-    if (workflow !== undefined) filter.workflow = workflow;
-    const runs = await this.store.list(filter);
+  /**
+   * Runs, newest first.
+   *
+   * @throws InvalidArgumentError, StoreError
+   */
+  async list(options: ListOptions = {}): Promise<RunInfo[]> {
+    const runs = await this.store.list(listFilter(options));
     return Promise.all(
       runs.map(async (run) => this.info(run, run.status === "waiting" ? await this.store.entries(run.id) : [])),
     );

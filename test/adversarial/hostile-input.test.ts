@@ -586,6 +586,7 @@ describe("what is no name, key or duration", () => {
   cycle.push(cycle);
   const nothings: Array<[name: string, value: unknown]> = [
     ["empty", ""],
+    ["null", null],
     ["a bigint", 10n],
     ["a cycle", cycle],
     ["a symbol", Symbol("s")],
@@ -623,6 +624,35 @@ describe("what is no name, key or duration", () => {
     expect(await failureOf((async () => workflow(value as string, async () => 1))())).toMatchObject({
       code: "INVALID_ARGUMENT",
     });
+    for (const options of [{ limit: value }, { status: ["failed", value] }]) {
+      expect(await failureOf(app.list(options as never))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(await failureOf(app.prune({ olderThan: "1d", limit: value as number }))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    await app.shutdown();
+  });
+
+  it.each([-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY])("a list of at most %d runs: is an error", async (limit) => {
+    const app = new Stepmark({ store: memoryStore() });
+    expect(await failureOf(app.list({ limit }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await failureOf(app.prune({ olderThan: "1d", limit }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    await app.shutdown();
+  });
+
+  it("a list of runs that are stalled, which no store knows: is an error that says how they are listed", async () => {
+    const app = new Stepmark({ store: memoryStore() });
+    await expect(app.list({ status: "stalled" as never })).rejects.toThrow(
+      /a run that is stalled is listed as running/,
+    );
+  });
+
+  it("a list of any number of runs: is all of them", async () => {
+    const one = workflow("one", async () => 1);
+    const app = new Stepmark({ store: sqliteStore(":memory:"), workflows: [one] });
+    for (let i = 0; i < 120; i++) await (await app.start(one)).result();
+    expect(await app.list({ limit: Number.POSITIVE_INFINITY })).toHaveLength(120);
+    expect([(await app.list()).length, (await app.list({ limit: 0 })).length]).toEqual([100, 0]);
     await app.shutdown();
   });
 
