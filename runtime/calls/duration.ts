@@ -16,9 +16,19 @@ export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
 /** The last point in time that there is; "for ever" has to be a number that a journal can keep. */
 const endOfTime = 8.64e15;
 
-/** So many milliseconds after a time, in milliseconds since the epoch. */
-export function later(time: number, ms: number): number {
-  return Math.min(time + ms, endOfTime);
+/**
+ * When a limit is over, in milliseconds since the epoch.
+ *
+ * @param limit so many milliseconds after `time`, or a point in time
+ */
+export function dueTime(limit: number | Date, time: number): number {
+  return typeof limit === "number" ? Math.min(time + limit, endOfTime) : limit.getTime();
+}
+
+/** @returns the Date as it is now, if it is a valid one */
+export function pointInTime(date: Date, what: string): Date {
+  if (!Number.isNaN(date.getTime())) return new Date(date.getTime());
+  throw new InvalidArgumentError(`${what} was given an invalid Date`, "Give a valid point in time.");
 }
 
 /** @returns milliseconds */

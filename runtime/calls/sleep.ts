@@ -1,10 +1,9 @@
 /** `sleep`: a timer that outlives the process. */
 import { at } from "../clock.js";
-import { InvalidArgumentError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Call } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
-import { type Duration, later, milliseconds } from "./duration.js";
+import { type Duration, dueTime, milliseconds, pointInTime } from "./duration.js";
 import { type CallSite, identify, rejecting, type Sited } from "./identity.js";
 
 export interface Sleep extends Sited {
@@ -25,7 +24,7 @@ function call(at: CallSite | undefined, [until]: unknown[]): Promise<unknown> {
   if (identity === undefined) return Promise.resolve();
   const { execution, chain, within, entry, record } = identity;
   const key = execution.keyOf(identity, "");
-  const due = dueTime(until, execution.clock.now());
+  const due = dueAt(until, execution.clock.now());
   return execution.ask({
     kind: "timer",
     key,
@@ -54,12 +53,9 @@ function set(execution: Execution, call: Call, due: number, since: number): void
   execution.waits.addTimer(call.key, due, fire, (alarm) => at(execution.clock, due, alarm));
 }
 
-function dueTime(until: unknown, now: number): number {
-  if (isA(until, Date)) {
-    if (!Number.isNaN(until.getTime())) return until.getTime();
-    throw new InvalidArgumentError("`sleep` was given an invalid Date", "Give a valid point in time.");
-  }
+function dueAt(until: unknown, now: number): number {
+  if (isA(until, Date)) return pointInTime(until, "`sleep`").getTime();
   // A time worked out from another clock may have passed already.
   if (typeof until === "number" && until < 0) return now;
-  return later(now, milliseconds(until as Duration, "`sleep`"));
+  return dueTime(milliseconds(until as Duration, "`sleep`"), now);
 }
