@@ -211,8 +211,8 @@ export class KeySchemeError extends StepmarkError {
 
 /** `start` with the id of a run of another workflow or another input. */
 export class RunExistsError extends StepmarkError {
-  constructor(what: string, place: ErrorPlace) {
-    super("RUN_EXISTS", what, "Choose another id, or `resume` the run that exists.", place);
+  constructor(what: string, place: ErrorPlace, cure = "Choose another id, or `resume` the run that exists.") {
+    super("RUN_EXISTS", what, cure, place);
   }
 }
 
@@ -283,7 +283,7 @@ export class DuplicateWorkflowError extends StepmarkError {
     super(
       "DUPLICATE_WORKFLOW",
       `Two workflows are named ${JSON.stringify(name)}`,
-      "Give each workflow a name of its own.",
+      "Give each workflow a name of its own; where a module is loaded anew while the process runs (hot reload), make a new `Stepmark` with it.",
     );
   }
 }

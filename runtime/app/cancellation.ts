@@ -12,6 +12,7 @@ import type { ParentCall, RunRecord, Store } from "../stores/store.js";
 import type { ActiveRun } from "./active-run.js";
 import { hasEnded } from "./ended.js";
 import type { Ownership } from "./ownership.js";
+import { isBegunBy, isParent } from "./parenthood.js";
 import { runInfo } from "./run-info.js";
 import type { Watch, Watcher } from "./watch.js";
 
@@ -39,8 +40,10 @@ export class Cancellation {
     const { store, codec, read, here } = this.options;
     const active = await here(id);
     if (active === undefined || !(await this.cancelHere(active))) await this.cancelElsewhere(id);
-    for (const { id: child, key, status } of runInfo(await read(id), await store.entries(id), codec).children)
-      if (status === "open" && (await this.isBegunBy(child, { id, key }))) await this.cancel(child);
+    const run = await read(id);
+    for (const { id: child, key, status } of runInfo(run, await store.entries(id), codec).children)
+      if (status === "open" && (await this.isBegunBy(child, { id, key, createdAt: run.createdAt })))
+        await this.cancel(child);
   }
 
   /** @returns whether the run has ended: it may go on elsewhere, or later */
@@ -60,8 +63,8 @@ export class Cancellation {
    * may have the id.
    */
   private async isBegunBy(id: string, call: ParentCall): Promise<boolean> {
-    const parent = (await this.options.store.read(id))?.parent;
-    return parent?.id === call.id && parent.key === call.key;
+    const run = await this.options.store.read(id);
+    return run !== undefined && isBegunBy(run, call);
   }
 
   /** Whether a run that could go on is to be cancelled instead. */
@@ -71,7 +74,8 @@ export class Cancellation {
     // Only of a run that somebody drives, cancellation is asked for.
     if (fence > 0 && (await store.inbox(id)).some(isCancelRequest)) return true;
     // A process that cancelled the parent has died before it came to this one.
-    return parent !== undefined && (await store.read(parent.id))?.status === "cancelled";
+    const run = parent && (await store.read(parent.id));
+    return run?.status === "cancelled" && isParent(run, parent!);
   }
 
   /**

@@ -9,6 +9,7 @@ import type { ChildRequest, Children } from "../run/options.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import type { NewRun, ParentCall, RunRecord, Store } from "../stores/store.js";
 import { hasEnded } from "./ended.js";
+import { isBegunBy } from "./parenthood.js";
 
 export interface ChildRunsOptions {
   store: Store;
@@ -47,8 +48,7 @@ export class ChildRuns implements Children {
       createdAt: now(),
     };
     const { created, run } = await store.create(made);
-    if (!created && !isOwn(run, request))
-      throw new RunExistsError("Another run has the id of a child run", { runId: id });
+    if (!created && !isOwn(run, request)) throw taken(run, request);
     const resumed =
       run.status === "failed" && (this.refusalOf(run) !== undefined || (again && !(await this.isTold(parent))));
     if (hasEnded(run.status) && !resumed) return;
@@ -102,6 +102,15 @@ export class ChildRuns implements Children {
 
 /** Whether a run is the one that the call has begun. */
 function isOwn(run: RunRecord, { workflow, inputPrint, parent }: ChildRequest): boolean {
-  if (run.parent?.id !== parent.id || run.parent.key !== parent.key) return false;
-  return run.workflow === workflow.workflowName && run.inputPrint === inputPrint;
+  return isBegunBy(run, parent) && run.workflow === workflow.workflowName && run.inputPrint === inputPrint;
+}
+
+function taken({ id, parent: before }: RunRecord, { parent }: ChildRequest): RunExistsError {
+  if (before?.id !== parent.id || (before.createdAt ?? parent.createdAt) === parent.createdAt)
+    return new RunExistsError("Another run has the id of a child run", { runId: id });
+  return new RunExistsError(
+    "Another run has the id of a child run: it was begun by a run with the parent's id that has been deleted since",
+    { runId: id },
+    "Delete that one too (`app.prune` with its `status`), or give the child, or its parent, an id of its own.",
+  );
 }

@@ -317,6 +317,7 @@ export class Driver {
     });
     const execution = new Execution({
       id,
+      createdAt: run.createdAt,
       workflow: run.workflow,
       trace,
       store,

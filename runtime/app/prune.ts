@@ -7,6 +7,7 @@ import { shown } from "../journal/careful.js";
 import type { ListFilter, RunRecord, Store } from "../stores/store.js";
 import { exportText } from "../transfer/export.js";
 import { type EndedStatus, endedStatuses, hasEnded } from "./ended.js";
+import { isParent } from "./parenthood.js";
 
 export interface PruneOptions {
   /** Only runs that ended at least so long ago. */
@@ -63,8 +64,9 @@ export async function* prune(store: Store, now: number, options: PruneOptions): 
 
 /** Whether the run that began this one may still ask for its outcome. */
 async function isNeeded(store: Store, { parent }: RunRecord): Promise<boolean> {
-  const status = parent && (await store.read(parent.id))?.status;
-  return status !== undefined && status !== "completed" && status !== "cancelled";
+  const run = parent && (await store.read(parent.id));
+  if (run === undefined || !isParent(run, parent!)) return false;
+  return run.status !== "completed" && run.status !== "cancelled";
 }
 
 function checkedStatus(given: PruneOptions["status"]): EndedStatus[] {

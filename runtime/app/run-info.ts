@@ -50,7 +50,7 @@ export interface RunInfo {
   /** What the run has published last, by name. Of `app.get`; empty in lists, for runs that do not wait. */
   published: Record<string, unknown>;
   /** The call of another run that has begun this one. */
-  parent?: ParentCall;
+  parent?: Pick<ParentCall, "id" | "key">;
   /** The runs that this one has begun. Of `app.get`, like `published`. */
   children: ChildInfo[];
   /** Keys of recorded calls that nobody had asked for when the run last ended. */
@@ -75,7 +75,7 @@ export function runInfo(run: RunRecord, entries: readonly Entry[], codec: Codec)
     createdAt: run.createdAt,
     updatedAt: run.updatedAt,
   };
-  if (run.parent !== undefined) info.parent = run.parent;
+  if (run.parent !== undefined) info.parent = { id: run.parent.id, key: run.parent.key };
   if (run.output !== undefined) setDecoded(info, "output", codec, run.output, { runId: run.id });
   if (run.error !== undefined) setError(info, run.error, codec);
   Object.defineProperty(info, "toJSON", { value: asJson, enumerable: false, writable: true, configurable: true });

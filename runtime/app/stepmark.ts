@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { storeWithBlobs } from "../blobs/store-with-blobs.js";
 import { delay, milliseconds } from "../calls/duration.js";
-import { checkLimit, checkObject, checkOneOf } from "../calls/given.js";
+import { checkObject, checkOneOf } from "../calls/given.js";
 import { checkId, checkName } from "../calls/name.js";
 import type { AnyWorkflow, Workflow } from "../calls/workflow.js";
 import { type Clock, systemClock } from "../clock.js";
@@ -19,7 +19,7 @@ import { type FlatHistory, importFlat } from "../rehearsal/flat-history.js";
 import { KEY_SCHEME } from "../scope/key.js";
 import { isolated } from "../scope/outside.js";
 import { sqliteStore } from "../stores/sqlite.js";
-import type { ListFilter, NewRun, RunRecord, Store } from "../stores/store.js";
+import type { NewRun, RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { type ExportOptions, exportText } from "../transfer/export.js";
 import { importRuns } from "../transfer/import.js";
@@ -31,8 +31,9 @@ import { startWorker, type Worker, type WorkOptions } from "../work/worker.js";
 import { Answers } from "./answers.js";
 import { checkOptions } from "./check-options.js";
 import { Driver } from "./driver.js";
-import { hasEnded, storedStatuses } from "./ended.js";
+import { hasEnded } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import { listFilter } from "./list-filter.js";
 import type {
   EnqueueOptions,
   ListOptions,
@@ -283,22 +284,7 @@ export class Stepmark<Session = unknown> {
    * @throws RunNotFoundError if there is no run `after` (any more); InvalidArgumentError, StoreError
    */
   async list(options: ListOptions = {}): Promise<RunInfo[]> {
-    checkObject("What runs are listed by", options, "Call `list({ status, workflow, order, after, limit })`.");
-    const { status, workflow, order = "newest", after, limit = 100 } = options;
-    checkLimit("`limit`", limit);
-    checkOneOf("`order`", order, ["newest", "oldest"]);
-    const filter: ListFilter = limit === Number.POSITIVE_INFINITY ? { order } : { order, limit };
-    for (const each of status === undefined ? [] : [status].flat()) checkOneOf("`status`", each, storedStatuses);
-    if (after !== undefined) {
-      checkName("`after`", after, "Give the id of the last run of the page before.");
-      filter.after = after;
-    }
-    if (status !== undefined) filter.status = status;
-    if (workflow !== undefined) {
-      checkName("`workflow`", workflow, "Give a workflow's name.");
-      filter.workflow = workflow;
-    }
-    const runs = await this.store.list(filter);
+    const runs = await this.store.list(listFilter(options));
     return Promise.all(
       runs.map(async (run) => this.info(run, run.status === "waiting" ? await this.store.entries(run.id) : [])),
     );

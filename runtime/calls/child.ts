@@ -51,7 +51,7 @@ function call(at: CallSite | undefined, [workflow, input, options]: unknown[]): 
     workflow,
     input: encoded(execution.codec, input, place),
     inputPrint: fingerprint([input]),
-    parent: { id: execution.id, key },
+    parent: { id: execution.id, key, createdAt: execution.createdAt },
   };
   return execution.ask({
     kind: "child",

@@ -17,8 +17,23 @@ export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
 const endOfTime = 8.64e15;
 
 /** So many milliseconds after a time, in milliseconds since the epoch. */
-export function later(time: number, ms: number): number {
+function later(time: number, ms: number): number {
   return Math.min(time + ms, endOfTime);
+}
+
+/**
+ * When a limit is over, in milliseconds since the epoch.
+ *
+ * @param limit so many milliseconds after `since`, or a point in time
+ */
+export function endOf(limit: number | Date, since: number): number {
+  return typeof limit === "number" ? later(since, limit) : limit.getTime();
+}
+
+/** @returns the Date as it is now, if it is a valid one */
+export function pointInTime(date: Date, what: string): Date {
+  if (!Number.isNaN(date.getTime())) return new Date(date.getTime());
+  throw new InvalidArgumentError(`${what} was given an invalid Date`, "Give a valid point in time.");
 }
 
 /**
@@ -27,10 +42,7 @@ export function later(time: number, ms: number): number {
  * @returns milliseconds since the epoch
  */
 export function dueTime(until: unknown, now: number, what: string): number {
-  if (isA(until, Date)) {
-    if (!Number.isNaN(until.getTime())) return until.getTime();
-    throw new InvalidArgumentError(`${what} was given an invalid Date`, "Give a valid point in time.");
-  }
+  if (isA(until, Date)) return pointInTime(until, what).getTime();
   // A time worked out from another clock may have passed already.
   if (typeof until === "number" && until < 0) return now;
   return later(now, milliseconds(until as Duration, what));

@@ -7,7 +7,7 @@ import { checkName } from "./name.js";
 export interface Publish extends Sited {
   /**
    * Makes `value` visible under `name`: the last one in `RunInfo.published`, all in the run's events. Published once: a
-   * resumed run does not repeat it.
+   * resumed run does not repeat it, but for a step's body that runs again, whose events tell the attempt.
    *
    * @throws SerialisationError (as a rejection)
    */
@@ -35,7 +35,7 @@ function call(at: CallSite | undefined, [name, value]: unknown[]): Promise<unkno
     within,
     entry,
     start(call) {
-      execution.finished(call, { state: "done", value: text }, { name });
+      execution.finished(call, { state: "done", value: text }, { name, attempt: within?.attempt ?? 1 });
     },
   });
   return published.then(nothing);

@@ -1,12 +1,13 @@
 /** `waitFor`: a question that somebody outside the run answers, any time later. */
 import { at } from "../clock.js";
 import { InvalidArgumentError } from "../errors.js";
+import { isA } from "../journal/careful.js";
 import { encoded } from "../journal/encoded.js";
 import { fingerprint } from "../journal/fingerprint.js";
 import { type Call, placeOf } from "../run/call.js";
 import type { Execution } from "../run/execution.js";
 import type { CheckedAnswer } from "../run/live/waiting-room.js";
-import { type Duration, later, milliseconds } from "./duration.js";
+import { type Duration, endOf, milliseconds, pointInTime } from "./duration.js";
 import { type CallSite, type Identity, identify, rejecting, type Sited } from "./identity.js";
 import { checkName } from "./name.js";
 import { describeIssue, isSchema, type StandardSchema } from "./schema.js";
@@ -17,8 +18,8 @@ export interface WaitOptions<T = unknown> {
   payload?: unknown;
   /** Checks the answer; what it makes of it is what the code receives. Any Standard Schema. */
   schema?: StandardSchema<T>;
-  /** How long to wait, from when the question is first asked. */
-  timeout?: Duration;
+  /** How long to wait, from when the question is first asked, or until when. */
+  timeout?: Duration | Date;
 }
 
 /** What a wait with a `timeout` comes to. */
@@ -26,7 +27,7 @@ export type WaitResult<T> = { timedOut: false; value: T } | { timedOut: true; va
 
 export interface WaitFor extends Sited {
   /** Waits for an answer, but not longer than `timeout`. */
-  <T>(name: string, options: WaitOptions<T> & { timeout: Duration }): Promise<WaitResult<T>>;
+  <T>(name: string, options: WaitOptions<T> & { timeout: Duration | Date }): Promise<WaitResult<T>>;
   /** Waits for `app.answer(runId, name, value)`; `undefined` and `null` are answers too. */
   <T>(name: string, options?: WaitOptions<T> & { timeout?: undefined }): Promise<T>;
 }
@@ -50,8 +51,8 @@ function call(at: CallSite | undefined, [name, given]: unknown[]): Promise<unkno
 export interface Asked {
   payload: unknown;
   schema: StandardSchema | undefined;
-  /** Milliseconds. */
-  limit: number | undefined;
+  /** Milliseconds, or a point in time. */
+  limit: number | Date | undefined;
 }
 
 /** Asks for an answer under the key of an identity. */
@@ -71,7 +72,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
     start(call) {
       const known = call.recorded?.open;
       const since = known?.startedAt ?? execution.clock.now();
-      const due = known?.due ?? (limit === undefined ? undefined : later(since, limit));
+      const due = known?.due ?? (limit === undefined ? undefined : endOf(limit, since));
       const accept = acceptance(execution, schema, limit !== undefined);
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
@@ -100,7 +101,11 @@ export function readOptions(name: string, options: unknown): Asked {
       "Give one of a library that has them, such as Zod, Valibot or ArkType.",
     );
   }
-  return { payload, schema, limit: timeout === undefined ? undefined : milliseconds(timeout, "`timeout`") };
+  return { payload, schema, limit: timeout === undefined ? undefined : limitOf(timeout) };
+}
+
+function limitOf(timeout: Duration | Date): number | Date {
+  return isA(timeout, Date) ? pointInTime(timeout, "`timeout`") : milliseconds(timeout, "`timeout`");
 }
 
 /** What becomes of an answer on its way in; undefined if it is taken as it comes. */

@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual, types } from "node:util";
+import { kindOf } from "./careful.js";
 import {
   counted,
   defineCounted,
@@ -243,6 +244,7 @@ function errorFields(value: object, extra: Record<string, unknown> = {}): unknow
 function refusalOf(value: object, prototype: object): Refusal {
   if (types.isPromise(value)) return new Refusal("a promise", "Await it first.");
   if (types.isGeneratorObject(value)) return new Refusal("a generator", "Record an array of what it yields.");
+  if (isIterator(value)) return new Refusal("an iterator", "Record an array of what it yields.");
   const name = className(value);
   const instead = instances[name];
   if (instead !== undefined && isGlobal(name, prototype))
@@ -271,6 +273,11 @@ const instances: Readonly<Record<string, string>> = {
   File: "its `name` and `await file.arrayBuffer()`",
   ReadableStream: "`await new Response(stream).arrayBuffer()`",
 };
+
+/** Those that collections give: their classes have no names. */
+function isIterator(value: object): boolean {
+  return / Iterator\]$/.test(kindOf(value));
+}
 
 function isGlobal(name: string, prototype: object): boolean {
   const maker = (globalThis as unknown as Record<string, { prototype: unknown } | undefined>)[name];

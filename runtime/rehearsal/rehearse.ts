@@ -56,6 +56,7 @@ export async function rehearse(rehearsal: Rehearsal): Promise<Rehearsed> {
   });
   const execution: Execution = new Execution({
     id,
+    createdAt: whole.run.createdAt,
     workflow: whole.run.workflow,
     store,
     codec,

@@ -21,17 +21,14 @@ export class AskedCalls {
     return this.keys.add(key).size > size;
   }
 
-  /** @returns whether the call joins one that an earlier attempt of the body has started */
-  joins(call: Call): boolean {
-    if (call.within === null) return false;
+  /** @returns the call of that key which an earlier attempt of the body has started, if it is under way */
+  noteInside(call: Call): Call | undefined {
+    if (call.within === null) return undefined;
     const outer = call.within.key;
     const keys = this.inside.get(outer);
     if (keys === undefined) this.inside.set(outer, new Set([call.key]));
     else keys.add(call.key);
-    const earlier = this.underWay.get(call.key);
-    if (earlier === undefined) return false;
-    earlier.heir = call;
-    return true;
+    return this.underWay.get(call.key);
   }
 
   started(call: Call): void {

@@ -37,12 +37,15 @@ import { Checks } from "./record/checks.js";
 import { EditedCode } from "./record/edited-code.js";
 import type { AskingPlace } from "./record/own-key.js";
 import { PresentCode } from "./record/present-code.js";
+import { recordedHere } from "./record/record.js";
 import { Replay } from "./record/replay.js";
 import { Standstill } from "./standstill.js";
 import { Turns } from "./turns.js";
 
 export class Execution implements RunScope {
   readonly id: string;
+  /** When the run was created, in milliseconds since the epoch. */
+  readonly createdAt: number;
   readonly clock: Clock;
   readonly codec: Codec;
   readonly children: Children;
@@ -74,6 +77,7 @@ export class Execution implements RunScope {
   constructor(private readonly options: ExecutionOptions) {
     const { id, store, codec, clock, children, record, workflow } = options;
     this.id = id;
+    this.createdAt = options.createdAt;
     this.clock = clock;
     this.codec = codec;
     this.decode = codec.decode.bind(codec);
@@ -190,7 +194,7 @@ export class Execution implements RunScope {
 
   /** Takes a call: its promise settles when its outcome has its turn, or never, if the run ends before. */
   ask(request: CallRequest): Promise<unknown> {
-    const recorded = this.replay.find(request.key);
+    const recorded = isOfAttempt(request) ? undefined : this.replay.find(request.key);
     const call = newCall(request, recorded);
     if (!this.accepts(request.within)) return call.promise;
     // The record's own copy of the key, if there is one: keys may be long, and many.
@@ -198,7 +202,11 @@ export class Execution implements RunScope {
       this.fatal(duplicateKey(this.id, request));
       return call.promise;
     }
-    if (this.asked.joins(call)) return call.promise;
+    const earlier = this.asked.noteInside(call);
+    if (earlier !== undefined && !isOfAttempt(call)) {
+      this.join(call, earlier);
+      return call.promise;
+    }
     const refusal = recorded ? this.checks.refusalOf(call, recorded) : this.checks.refusalOfNew(call);
     if (refusal !== undefined) {
       this.fatal(refusal);
@@ -211,6 +219,14 @@ export class Execution implements RunScope {
     } else this.calls.wanted.push(call);
     this.wake();
     return call.promise;
+  }
+
+  /** A call of a step's body is to get what the call of an earlier attempt comes to, if that is the same call. */
+  private join(call: Call, earlier: Call): void {
+    const open = newEntry(earlier, { state: "open" }, {}, this.clock);
+    const refusal = this.checks.refusalOf(call, { ...recordedHere(open), open });
+    if (refusal === undefined) earlier.heir = call;
+    else this.fatal(refusal);
   }
 
   /** Takes a call of `changed`. */
@@ -533,4 +549,9 @@ export class Execution implements RunScope {
     this.waits.clear();
     state.liveRuns--;
   }
+}
+
+/** Whether a call is done in each attempt of the body around: who watches a body is to see what this one publishes. */
+function isOfAttempt({ kind, within }: CallRequest): boolean {
+  return kind === "publish" && within !== null;
 }

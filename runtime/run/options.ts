@@ -12,6 +12,8 @@ import type { RunRecordView } from "./record/record.js";
 
 export interface ExecutionOptions {
   id: string;
+  /** When the run was created, in milliseconds since the epoch. */
+  createdAt: number;
   workflow: string;
   store: Store;
   codec: Codec;

@@ -38,6 +38,8 @@ export interface RunScope {
 /** The extent of a step's body. */
 export interface StepExtent {
   readonly key: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
   /** The attempt has failed: what is left of its body gets nothing done any more. */
   readonly over: boolean;
   /** How often functions from outside were entered on its behalf, by their keys. */

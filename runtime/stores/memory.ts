@@ -222,9 +222,11 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return put(id, message);
     },
 
-    async inbox(id: string): Promise<Message[]> {
+    async inbox(id: string, after = 0): Promise<Message[]> {
       const messages = runs.get(id)?.inbox ?? [];
+      const first = after === 0 ? 0 : messages.findLastIndex(({ number }) => number <= after) + 1;
       return messages
+        .slice(first)
         .filter(({ used }) => !used)
         .map(({ number, target, value, at }) => ({ number, target, value, at }));
     },

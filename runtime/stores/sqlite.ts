@@ -264,9 +264,9 @@ class Sqlite implements Store {
     for (const listener of this.#listeners) queueMicrotask(() => listener(id));
   }
 
-  async inbox(id: string): Promise<Message[]> {
+  async inbox(id: string, after = 0): Promise<Message[]> {
     return this.#use(id, ({ statements }) =>
-      (statements.inbox.all(id) as Message[]).map((message) => messageOf(id, message)),
+      (statements.inbox.all(id, after) as Message[]).map((message) => messageOf(id, message)),
     );
   }
 

@@ -70,6 +70,8 @@ export interface ParentCall {
   id: string;
   /** Replay key of the call. */
   key: string;
+  /** When that run was created: its id may be another run's once it is deleted. */
+  createdAt?: number;
 }
 
 export type NewRun = Pick<RunRecord, "id" | "workflow" | "input" | "inputPrint" | "scheme" | "createdAt" | "parent">;
@@ -191,8 +193,12 @@ export interface Store {
    * @returns undefined if there was one
    */
   post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
-  /** Unused messages in order of arrival. */
-  inbox(id: string): Promise<Message[]>;
+  /**
+   * Unused messages in order of arrival.
+   *
+   * @param after leaves out those up to that number
+   */
+  inbox(id: string, after?: number): Promise<Message[]>;
   /** Of these runs, those with messages that are not used. */
   messaged(ids: readonly string[]): Promise<string[]>;
   /** Calls `listener` with a run's id after a message was put into its inbox through this very store object; returns the way to stop. */

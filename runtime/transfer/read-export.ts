@@ -126,7 +126,7 @@ function readRun(given: Fields, values: boolean): WholeRun["run"] | undefined {
     [output, error].every((text) => text === undefined || (values && isText(text))) &&
     [culprits, orphans, edited].every((texts) => texts === undefined || isTexts(texts)) &&
     (due === undefined || Number.isFinite(due)) &&
-    (parent === undefined || (isFields(parent) && isText(parent.id) && isText(parent.key))) &&
+    (parent === undefined || isParentCall(parent)) &&
     [scheme, fence].every((number) => Number.isSafeInteger(number) && (number as number) >= 0) &&
     [createdAt, updatedAt].every((time) => Number.isFinite(time));
   if (!isSound) return undefined;
@@ -134,9 +134,14 @@ function readRun(given: Fields, values: boolean): WholeRun["run"] | undefined {
   const from = parent as ParentCall | undefined;
   return {
     ...whole,
-    parent: from && { id: from.id, key: from.key },
+    parent: from && { id: from.id, key: from.key, createdAt: from.createdAt },
     ...{ scheme, fence, createdAt, updatedAt },
   } as WholeRun["run"];
+}
+
+function isParentCall(given: unknown): boolean {
+  if (!isFields(given) || !isText(given.id) || !isText(given.key)) return false;
+  return given.createdAt === undefined || Number.isFinite(given.createdAt);
 }
 
 function readMessage({ number, target, value, at }: Fields, values: boolean): Message | undefined {

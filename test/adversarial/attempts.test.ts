@@ -54,6 +54,60 @@ describe("attempts of bodies with calls inside", () => {
     expect(ran()).toEqual(["slow", "x", "x"]);
   });
 
+  const viaOne = (price: () => Promise<string>): Promise<string> => step("priced", price);
+  const viaOther = (price: () => Promise<string>): Promise<string> => step("priced", price);
+
+  for (const [state, ends] of [
+    ["is done", true],
+    ["is under way", false],
+  ] as const) {
+    let begun: Promise<void>;
+    let begin: () => void;
+    const price = async (_of?: number): Promise<string> => {
+      begin();
+      if (!ends) await new Promise(() => {});
+      return "12 EUR";
+    };
+    /** The first attempt fails when its call is done, or under way. */
+    const twice = (call: (attempt: number) => Promise<string>) => async (): Promise<string> => {
+      const { attempt } = stepContext();
+      begun = new Promise((resolve) => {
+        begin = resolve;
+      });
+      const priced = call(attempt);
+      if (attempt > 1) return priced;
+      await (ends ? priced : begun);
+      throw new Error("again");
+    };
+    const failureOf = async (body: () => Promise<string>): Promise<unknown> => {
+      const flow = workflow("twice", async () => step({ retries: 1, backoff: 0 }, body));
+      const app = new Stepmark({ store: memoryStore(), workflows: [flow], drain: 0 });
+      const run = await app.start(flow, undefined, { id });
+      return run.result().catch((error) => error);
+    };
+
+    it(`I3: an attempt that calls another function does not get what ${state} of the one before`, async () => {
+      const body = twice((attempt) => {
+        const via = attempt === 1 ? viaOne : viaOther;
+        return via(price);
+      });
+      expect(await failureOf(body)).toMatchObject({
+        code: "DIVERGENCE",
+        recorded: { kind: "step", name: "priced" },
+        asked: { kind: "step", name: "priced" },
+      });
+    });
+
+    it(`I3: an attempt that works on something else does not get what ${state} of the one before`, async () => {
+      expect(await failureOf(twice((attempt) => step(price, attempt)))).toMatchObject({
+        code: "REPLAY_MISMATCH",
+        recorded: { args: "[1]" },
+        asked: { args: "[2]" },
+        message: expect.stringContaining("The code is as it was, so what differs comes from outside the record"),
+      });
+    });
+  }
+
   it("retries within retries: each level counts for itself, and what is done stays done", async () => {
     let inner = 0;
     let outer = 0;

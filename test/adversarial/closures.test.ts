@@ -118,6 +118,23 @@ describe("classes", () => {
     );
   });
 
+  it("a method that is given to a step without its object has no object, live and with retries", async () => {
+    class Api {
+      readonly base = "https://api.example";
+      async get(): Promise<string> {
+        return this.base;
+      }
+    }
+    const { get } = new Api();
+    const flow = workflow("taken off", async () => {
+      const told = (error: Error): string => error.message;
+      return [await step(get).catch(told), await step({ retries: 1, backoff: 0 }, get).catch(told)];
+    });
+    const run = await new Stepmark({ store: memoryStore(), workflows: [flow] }).start(flow);
+    const missing = "Cannot read properties of undefined (reading 'base')";
+    expect(await run.result()).toEqual([missing, missing]);
+  });
+
   it("an instance kept in a module-level cache that two runs share", async () => {
     const cache = new Map<string, Service>();
     const flow = workflow("cached", async (x: string) => {

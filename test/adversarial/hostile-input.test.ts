@@ -233,6 +233,8 @@ describe.each(stores)("values %s", (_, makeStore) => {
     ["a symbol", () => [Symbol("s")], /a symbol at \$\[0\] /],
     ["a symbol as key", () => ({ [Symbol("s")]: 1 }), /the symbol key Symbol\(s\) at \$ /],
     ["a generator", () => (function* () {})(), /a generator at \$ .*\. Record an array of what it yields\. /],
+    ["an iterator of an array", () => [1].values(), /an iterator at \$ .*\. Record an array of what it yields\. /],
+    ["an iterator of a map", () => ({ i: new Map().keys() }), /an iterator at \$\.i .*\. Record an array /],
     ["an instance of a class", () => ({ at: new (class Point {})() }), /an instance of the class Point at \$\.at /],
     ["a function after 150,000 others", () => [...many.map((i) => ({ i })), () => 1], /a function at \$\[150000\] /],
     [
@@ -271,6 +273,14 @@ describe.each(stores)("values %s", (_, makeStore) => {
         return error;
       },
       { message: "own", code: "E" },
+    ],
+    [
+      "an error with a request, of which the rest is data",
+      () => {
+        const rest = { status: 404, data: { code: "E_NO_ROOM", free: [7n] }, of: new RangeError("inner") };
+        return Object.assign(new Error("refused"), rest, { request: { send: () => 1 }, response: new Response() });
+      },
+      { message: "refused", status: 404, data: { code: "E_NO_ROOM", free: [7n] }, of: { name: "RangeError" } },
     ],
     ["a revoked proxy", revoked, { message: "A value that cannot be kept was thrown: [object]" }],
     [
@@ -576,6 +586,7 @@ describe("what is no name, key or duration", () => {
   cycle.push(cycle);
   const nothings: Array<[name: string, value: unknown]> = [
     ["empty", ""],
+    ["null", null],
     ["a bigint", 10n],
     ["a cycle", cycle],
     ["a symbol", Symbol("s")],
@@ -615,6 +626,35 @@ describe("what is no name, key or duration", () => {
     expect(await failureOf((async () => workflow(value as string, async () => 1))())).toMatchObject({
       code: "INVALID_ARGUMENT",
     });
+    for (const options of [{ limit: value }, { status: ["failed", value] }]) {
+      expect(await failureOf(app.list(options as never))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(await failureOf(app.prune({ olderThan: "1d", limit: value as number }))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    await app.shutdown();
+  });
+
+  it.each([-1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY])("a list of at most %d runs: is an error", async (limit) => {
+    const app = new Stepmark({ store: memoryStore() });
+    expect(await failureOf(app.list({ limit }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await failureOf(app.prune({ olderThan: "1d", limit }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    await app.shutdown();
+  });
+
+  it("a list of runs that are stalled, which no store knows: is an error that says how they are listed", async () => {
+    const app = new Stepmark({ store: memoryStore() });
+    await expect(app.list({ status: "stalled" as never })).rejects.toThrow(
+      /a run that is stalled is listed as running/,
+    );
+  });
+
+  it("a list of any number of runs: is all of them", async () => {
+    const one = workflow("one", async () => 1);
+    const app = new Stepmark({ store: sqliteStore(":memory:"), workflows: [one] });
+    for (let i = 0; i < 120; i++) await (await app.start(one)).result();
+    expect(await app.list({ limit: Number.POSITIVE_INFINITY })).toHaveLength(120);
+    expect([(await app.list()).length, (await app.list({ limit: 0 })).length]).toEqual([100, 0]);
     await app.shutdown();
   });
 
@@ -669,6 +709,15 @@ describe("long keys", () => {
 });
 
 describe("a limit on values", () => {
+  it("leaves out what an error holds, and keeps its plain fields, if all that could be kept is too much", () => {
+    const small = codec({ maxBytes: 2_000 });
+    const [a, b, c] = ["x", "y", "z"].map((sign) => ({ half: sign.repeat(900) }));
+    const parts = { code: "E", a, b, c, socket: () => 1 };
+    const kept = small.decode(encodeError(small, Object.assign(new Error("full"), parts)));
+    expect(kept).toMatchObject({ message: "full", code: "E" });
+    expect(kept).not.toHaveProperty("a");
+  });
+
   it("leaves every error room to be told", async () => {
     const small = codec({ maxBytes: 2_000 });
     for (const error of [new RangeError("x".repeat(5_000)), new Error("\u0000".repeat(5_000)), "y".repeat(5_000)]) {

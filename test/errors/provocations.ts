@@ -383,7 +383,8 @@ export const provocations: Provocation[] = [
     when: "an app gets two workflows of one name",
     provoke: () =>
       errorOf(() => new Stepmark({ store: memoryStore(), workflows: [workflow("same", one), workflow("same", one)] })),
-    message: 'Two workflows are named "same". Give each workflow a name of its own. [DUPLICATE_WORKFLOW]',
+    message:
+      'Two workflows are named "same". Give each workflow a name of its own; where a module is loaded anew while the process runs (hot reload), make a new `Stepmark` with it. [DUPLICATE_WORKFLOW]',
   },
   {
     code: "SERIALISATION",

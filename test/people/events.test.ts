@@ -1,6 +1,7 @@
 /** `events`: a stream of messages to one run. */
 import { events, memoryStore, type StandardSchema, Stepmark, step, workflow } from "stepmark";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 
@@ -50,6 +51,77 @@ it("keeps what is sent while nobody asks, and across processes", async () => {
   }
   expect((await store.read(id))?.status).toBe("completed");
   expect(bodies.labels).toEqual(["one", "two", "two", "end"]);
+});
+
+describe("a timeout", () => {
+  const minute = 60_000;
+  const watched = workflow("watched", async () => {
+    const seen: unknown[] = [];
+    for await (const message of events<string>("message", { timeout: "1 minute" })) {
+      if (message.timedOut) seen.push(await step(work, "nothing"));
+      else if (message.value === "bye") return seen;
+      else seen.push(await step(work, message.value));
+    }
+    return seen;
+  });
+
+  it("is of each message, and none is lost to one that did not come", async () => {
+    const clock = new FakeClock();
+    const app = new Stepmark({ store: memoryStore(), workflows: [watched], clock });
+    const run = await app.start(watched, undefined, { id });
+    await clock.advance(minute / 2);
+    await app.send(id, "message", "one");
+    await clock.advance(minute + 1);
+    await app.send(id, "message", "two");
+    await clock.advance(2 * minute);
+    await app.send(id, "message", "bye");
+    expect(await run.result()).toEqual(["w(one)", "w(nothing)", "w(two)", "w(nothing)", "w(nothing)"]);
+  });
+
+  it("is replayed as it was, and counted on in another process", async () => {
+    const store = memoryStore();
+    let clock = new FakeClock();
+    const first = new Stepmark({ store, workflows: [watched], clock });
+    await first.start(watched, undefined, { id });
+    await clock.advance(minute * 1.5);
+    await first.shutdown();
+    clock = new FakeClock(minute * 1.75);
+    const next = new Stepmark({ store, workflows: [watched], clock });
+    const run = await next.resume(id);
+    await clock.advance(minute / 4 - 1);
+    expect((await next.get(id)).waits).toMatchObject([{ key: "watched/message[1]", due: 2 * minute }]);
+    await clock.advance(1);
+    await next.send(id, "message", "bye");
+    expect(await run.result()).toEqual(["w(nothing)", "w(nothing)"]);
+  });
+
+  it("may be one point in time for all of them, also one that has passed", async () => {
+    const clock = new FakeClock(10 * minute);
+    const until = workflow("until", async (end: Date) => {
+      const seen: string[] = [];
+      for await (const message of events<string>("message", { timeout: end })) {
+        if (message.timedOut) return seen;
+        seen.push(message.value);
+      }
+      return seen;
+    });
+    const app = new Stepmark({ store: memoryStore(), workflows: [until], clock });
+    const run = await app.start(until, new Date(15 * minute), { id });
+    for (const word of ["one", "two"]) {
+      await clock.advance(2 * minute);
+      await app.send(id, "message", word);
+    }
+    await clock.advance(minute);
+    expect(await run.result()).toEqual(["one", "two"]);
+    const late = await app.start(until, new Date(9 * minute), { id: "late" });
+    await clock.advance(0);
+    expect(await late.result()).toEqual([]);
+    const never = await app.start(until, new Date(Number.NaN), { id: "never" });
+    await expect(never.result()).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("`timeout` was given an invalid Date"),
+    });
+  });
 });
 
 it("two streams of one run each get their own; an ended run takes nothing", async () => {

@@ -1,5 +1,16 @@
 /** `publish`, and `app.run()`: what is seen of a run from outside, and who goes on with it. */
-import { memoryStore, publish, Stepmark, type Store, StoreError, sleep, step, waitFor, workflow } from "stepmark";
+import {
+  memoryStore,
+  publish,
+  Stepmark,
+  type Store,
+  StoreError,
+  sleep,
+  step,
+  stepContext,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { sqliteStore } from "stepmark/sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
@@ -41,6 +52,66 @@ describe("publish", () => {
       ["progress", { done: 1 }],
       ["__proto__", "odd"],
     ]);
+  });
+
+  describe("in a step's body", () => {
+    const told: unknown[] = [];
+    const tell = async (failures: number): Promise<number> => {
+      const { attempt } = stepContext();
+      for (const word of ["one", "two"]) {
+        void publish("word", `${word} of ${told.length}`);
+        told.push(word);
+      }
+      await step(work, "a");
+      if (attempt <= failures) throw new Error("cut off");
+      return attempt;
+    };
+    const tried = workflow("tried", async (failures: number) =>
+      step({ retries: failures, backoff: 0 }, tell, failures),
+    );
+
+    async function seen(app: Stepmark): Promise<unknown[]> {
+      const events: unknown[] = [];
+      for await (const event of app.events(id))
+        if (event.type === "published") events.push([event.attempt, event.value]);
+      return events;
+    }
+
+    beforeEach(() => {
+      told.length = 0;
+    });
+
+    it("is seen of each attempt, which the events tell, and not mixed with those before", async () => {
+      const app = new Stepmark({ store: memoryStore(), workflows: [tried] });
+      const run = await app.start(tried, 2, { id });
+      expect(await run.result()).toBe(3);
+      expect(await seen(app)).toEqual([
+        [1, "one of 0"],
+        [1, "two of 1"],
+        [2, "one of 2"],
+        [2, "two of 3"],
+        [3, "one of 4"],
+        [3, "two of 5"],
+      ]);
+      expect((await app.get(id)).published).toEqual({ word: "two of 5" });
+      expect(bodies.labels).toEqual(["a"]);
+    });
+
+    it("is seen again when the body runs again after a crash, and not when its outcome is recorded", async () => {
+      const untried = workflow("untried", async () => step(tell, 0));
+      const store = memoryStore();
+      const first = new Stepmark({ store, workflows: [untried] });
+      await (await first.start(untried, undefined, { id })).result();
+      const journal = await store.entries(id);
+      for (let kept = 0; kept <= journal.length; kept++) {
+        const before = journal.slice(0, kept);
+        const isDone = before.some(({ key, state }) => key === "untried/tell" && state === "done");
+        const app = new Stepmark({ store: store.fork(id, kept), workflows: [untried] });
+        expect(await (await app.resume(id)).result()).toBe(1);
+        const published = before.filter(({ kind }) => kind === "publish").length;
+        expect((await seen(app)).length, `after ${kept} entries`).toBe(published + (isDone ? 0 : 2));
+      }
+    });
   });
 
   it("keeps the value as it was when it was published, and what cannot be kept fails there", async () => {

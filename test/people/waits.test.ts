@@ -167,6 +167,21 @@ describe("a timeout", () => {
     expect(await run.result()).toEqual({ timedOut: false, value: "yes" });
   });
 
+  it("may be a point in time, whenever the question is asked", async () => {
+    const clock = new FakeClock(hour);
+    const dated = workflow("dated", async (until: Date) => {
+      const asked = waitFor("ok", { timeout: until });
+      until.setTime(0);
+      return asked;
+    });
+    const app = new Stepmark({ store: memoryStore(), workflows: [dated], clock });
+    const run = await app.start(dated, new Date(3 * hour), { id });
+    await run.settled();
+    expect((await app.get(id)).waits).toMatchObject([{ due: 3 * hour }]);
+    await clock.advance(2 * hour);
+    expect(await run.result()).toEqual({ timedOut: true });
+  });
+
   it("settles with a typed result, and the next wait gets the next answer", async () => {
     const clock = new FakeClock();
     const app = new Stepmark({ store: memoryStore(), workflows: [flow], clock });

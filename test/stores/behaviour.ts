@@ -456,6 +456,9 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await inbox()).toEqual([[2, "[2]"]]);
       expect((await store.post("r", { target: "t", value: "[4]", at: 12 }))?.number).toBe(4);
       expect((await store.inbox("other")).map(({ number }) => number)).toEqual([1]);
+      expect((await store.inbox("r", 1)).map(({ number }) => number)).toEqual([2, 4]);
+      expect((await store.inbox("r", 2)).map(({ number }) => number)).toEqual([4]);
+      expect(await store.inbox("r", 4)).toEqual([]);
       expect(await store.inbox("none")).toEqual([]);
       await expect(store.post("none", { target: "t", value: "", at: 1 })).rejects.toBeInstanceOf(RunNotFoundError);
     });

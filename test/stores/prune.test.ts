@@ -1,5 +1,15 @@
 /** Old runs are deleted, and no others. */
-import { type AnyWorkflow, child, memoryStore, NonRetryableError, Stepmark, step, waitFor, workflow } from "stepmark";
+import {
+  type AnyWorkflow,
+  child,
+  memoryStore,
+  NonRetryableError,
+  type RunInfo,
+  Stepmark,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidArgumentError } from "../../runtime/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
@@ -70,6 +80,51 @@ describe("prune", () => {
     await (await app.resume("parent")).result();
     await clock.advance(day);
     expect((await app.prune({ olderThan: 1_000 })).sort()).toEqual(["child", "parent"]);
+  });
+
+  describe("of a run whose id is used again", () => {
+    let answer: () => Promise<string>;
+    const asked = workflow("prune: asked", async () => answer());
+    const asks = workflow("prune: asks", async () => {
+      const asking = child(asked).catch((error: Error) => error.message);
+      return Promise.race([asking, waitFor<string>("go")]);
+    });
+    const again = async (): Promise<unknown> => (await app.start(asks, undefined, { id: "nightly" })).result();
+
+    it("I3: leaves child runs that have failed, and the next run of that id does not get their failures", async () => {
+      answer = async () => {
+        throw new Error("of the first night");
+      };
+      expect(await again()).toBe("of the first night");
+      await clock.advance(day);
+      expect(await app.prune({ olderThan: 1_000 })).toEqual(["nightly"]);
+      answer = async () => "of the second night";
+      const taken = "Another run has the id of a child run: it was begun by a run with the parent's id";
+      expect(await again()).toContain(taken);
+      await clock.advance(day);
+      expect(await app.prune({ olderThan: 1_000, status: ["completed", "failed"] })).toHaveLength(2);
+      expect(await again()).toBe("of the second night");
+    });
+
+    it("leaves child runs that go on, and the next run of that id neither takes nor cancels them", async () => {
+      answer = () => waitFor("ok");
+      const run = await app.start(asks, undefined, { id: "nightly" });
+      await run.settled();
+      await app.answer("nightly", "go", "on");
+      expect(await run.result()).toBe("on");
+      await clock.advance(day);
+      expect(await app.prune({ olderThan: 1_000 })).toEqual(["nightly"]);
+      expect(await again()).toContain("Another run has the id of a child run");
+      await clock.advance(day);
+      expect(await app.prune({ olderThan: 1_000 })).toEqual(["nightly"]);
+      await app.start(waits, undefined, { id: "nightly" });
+      await app.cancel("nightly");
+      await app.shutdown();
+      app = new Stepmark({ store, clock, workflows: [asked] });
+      const [{ id }] = (await app.list({ status: "waiting" })) as [RunInfo];
+      await app.answer(id, "ok", "late");
+      expect(await (await app.resume(id)).result()).toBe("late");
+    });
   });
 
   it("archives before it deletes, and deletes nothing that could not be archived", async () => {

@@ -34,11 +34,12 @@ export function duplicateKey(runId: string, request: CallRequest): DuplicateKeyE
 export function notAHit(
   runId: string,
   call: Call,
+  recorded: RecordedCall,
   verdict: Verdict & { hit: false },
   followsFailure: boolean,
 ): StepmarkError {
   const place = { runId, key: call.key, at: placeOf(call.site) };
-  const compared = { recorded: call.recorded && recordedSide(call.recorded), asked: askedSide(call) };
+  const compared = { recorded: recordedSide(recorded), asked: askedSide(call) };
   if (verdict.reason === "ambiguous") return new AmbiguousSiteError(verdict.what, place, compared);
   return new ReplayMismatchError(
     verdict.what,

@@ -36,13 +36,20 @@ export interface InboxOptions {
 }
 
 export class Inbox {
-  /** How many readings are under way. */
-  private readings = 0;
+  /** What no wait has taken yet, in order of arrival. */
+  private readonly unread = new Set<Message>();
+  /** Number of the last message that was read. */
+  private last = 0;
+  private reading: Promise<void> | undefined;
+  /** The reading after that. */
+  private next: Promise<void> | undefined;
+  /** The waits that it is to look at. */
+  private readonly keys = new Set<string>();
 
   constructor(private readonly options: InboxOptions) {}
 
   get isBeingRead(): boolean {
-    return this.readings > 0;
+    return this.reading !== undefined || this.next !== undefined;
   }
 
   /**
@@ -51,41 +58,68 @@ export class Inbox {
    * @param key of a wait whose outcome may be there without a message
    */
   async read(key?: string): Promise<void> {
+    if (key !== undefined) this.keys.add(key);
+    if (this.reading === undefined) return this.begin();
+    // The store may have been asked already: there is to be one more, for all that have come meanwhile.
+    this.next ??= this.reading.then(() => {
+      this.next = undefined;
+      return this.begin();
+    });
+    return this.next;
+  }
+
+  private begin(): Promise<void> {
+    if (!this.options.lifetime.open) return Promise.resolve();
+    const keys = [...this.keys];
+    this.keys.clear();
+    this.reading = this.readOnce(keys).finally(() => {
+      this.reading = undefined;
+      this.options.onRead();
+    });
+    return this.reading;
+  }
+
+  private async readOnce(keys: readonly string[]): Promise<void> {
     const { id, store, waits, lifetime } = this.options;
-    if (!lifetime.open) return;
-    this.readings++;
     try {
-      const outcome = key === undefined ? undefined : await waits.open.get(key)?.look?.();
-      const messages = await store.inbox(id);
-      if (messages.some(isCancelRequest)) return this.options.onCancelRequest?.();
+      const outcomes = await Promise.all(keys.map((key) => waits.open.get(key)?.look?.()));
+      for (const message of await store.inbox(id, this.last)) this.keep(message);
+      for (const message of this.unread) if (isCancelRequest(message)) return this.options.onCancelRequest?.();
       // The inbox was read across a pause of this code: only now is it certain which waits are open.
-      await this.takeMessages(messages);
-      if (key !== undefined && outcome !== undefined) this.takeOutcome(key, outcome);
+      await this.takeMessages();
+      keys.forEach((key, i) => {
+        const outcome = outcomes[i];
+        if (outcome !== undefined) this.takeOutcome(key, outcome);
+      });
     } catch (error) {
       // A message that cannot be read is there when that is mended, and so is what it told of.
       if (isUnreadable(error)) lifetime.refuse(error);
       else lifetime.breakOff(error);
-    } finally {
-      this.readings--;
-      this.options.onRead();
     }
   }
 
+  private keep(message: Message): void {
+    if (message.number <= this.last) return;
+    this.last = message.number;
+    this.unread.add(message);
+  }
+
   /** Takes messages for the waits that are open, in order of arrival. */
-  private async takeMessages(messages: readonly Message[]): Promise<void> {
+  private async takeMessages(): Promise<void> {
     const { waits, clock, lifetime } = this.options;
-    for (const message of messages) {
+    for (const message of this.unread) {
       if (!lifetime.open) return;
+      if (waits.find(message) === undefined) continue;
       // What fell due before the answer came was first, also if no process was there to see it.
       waits.fireDue(Math.min(message.at, clock.now()));
       const wait = waits.find(message);
       if (wait === undefined) continue;
       const answer = wait.look === undefined ? await read(message, wait) : await wait.look();
-      // Something may have happened meanwhile: the wait timed out, or another reading of the inbox was faster.
+      // Something may have happened meanwhile: the wait timed out, say.
       if (answer === undefined || !lifetime.open || waits.find(message) !== wait) continue;
       // All that say the same are used up by one outcome.
-      const said = wait.look === undefined ? [message] : messages.filter(({ target }) => target === message.target);
-      this.take(said, message.at, wait, answer);
+      const same = (each: Message): boolean => each.target === message.target;
+      this.take(wait.look === undefined ? [message] : [...this.unread].filter(same), message.at, wait, answer);
     }
   }
 
@@ -102,7 +136,7 @@ export class Inbox {
     const times = { ...details, attempt: 1, startedAt: since, endedAt: at };
     // The message stays, for when the run is resumed.
     if (!answer.ok && "refusal" in answer) return this.options.lifetime.refuse(answer.refusal);
-    for (const message of messages) waits.use(message);
+    for (const message of messages) this.unread.delete(message);
     if (!answer.ok) {
       const value = codec.encode(answer.issues);
       return this.options.take({ call, details: { ...times, state: "refused", value }, outcome: undefined, messages });

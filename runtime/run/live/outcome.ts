@@ -10,10 +10,19 @@ export interface Outcome {
 
 /**
  * An error as text; whatever was thrown, something is kept. What the codec refuses is told in a plainer form: without
- * the sockets, requests and the like that errors drag along, then in a few words.
+ * the sockets, requests and the like that errors drag along, then with nothing but plain fields, then in a few words.
  */
 export function encodeError(codec: Codec, error: unknown): string {
-  for (const form of [() => error, () => plainError(error, new Set(), 0)]) {
+  const canBeKept = (value: unknown): boolean => {
+    try {
+      codec.encode(value);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const plainForm = (isKept: (value: unknown) => boolean) => () => plainError(error, isKept, new Set(), 0);
+  for (const form of [() => error, plainForm(canBeKept), plainForm(isPrimitive)]) {
     try {
       return codec.encode(form());
     } catch {
@@ -26,19 +35,27 @@ export function encodeError(codec: Codec, error: unknown): string {
 /** How far down causes are kept of an error that is too deep to be kept whole. */
 const deepest = 100;
 
-const kept = new Set(["string", "number", "boolean", "bigint", "undefined"]);
+const primitives = new Set(["string", "number", "boolean", "bigint", "undefined"]);
 
-function plainError(error: unknown, seen: Set<unknown>, depth: number): unknown {
+function isPrimitive(value: unknown): boolean {
+  return value === null || primitives.has(typeof value);
+}
+
+function plainError(error: unknown, isKept: (value: unknown) => boolean, seen: Set<unknown>, depth: number): unknown {
   if (!isA(error, Error)) return new Error(`A value that cannot be kept was thrown: ${kindOf(error)}`);
   if (seen.has(error)) return undefined;
   seen.add(error);
   const message = wordsOf(error);
-  const part = (value: unknown): unknown => plainPart(value, seen, depth + 1);
+  const part = (value: unknown): unknown => {
+    if (!isA(value, Error)) return isPrimitive(value) ? value : kindOf(value);
+    if (depth + 1 < deepest) return plainError(value, isKept, seen, depth + 1);
+    return `${clipped(wordsOf(value))} (what it holds is left out, more than ${deepest} levels down)`;
+  };
   const errors = isA(error, AggregateError) ? fieldOf(error, "errors") : undefined;
   const copy = Array.isArray(errors) ? new AggregateError(errors.map(part), message) : new (builtIn(error))(message);
   for (const name of Object.keys(error)) {
     const value = fieldOf(error, name);
-    if (value === null || kept.has(typeof value)) Object.defineProperty(copy, name, plain(value));
+    if (isPrimitive(value) || isKept(value)) Object.defineProperty(copy, name, plain(value));
   }
   for (const name of ["name", "stack"]) {
     const value = fieldOf(error, name);
@@ -48,12 +65,6 @@ function plainError(error: unknown, seen: Set<unknown>, depth: number): unknown 
   if ("cause" in error)
     Object.defineProperty(copy, "cause", { ...plain(part(fieldOf(error, "cause"))), enumerable: false });
   return copy;
-}
-
-function plainPart(value: unknown, seen: Set<unknown>, depth: number): unknown {
-  if (!isA(value, Error)) return value === null || kept.has(typeof value) ? value : kindOf(value);
-  if (depth < deepest) return plainError(value, seen, depth);
-  return `${clipped(wordsOf(value))} (what it holds is left out, more than ${deepest} levels down)`;
 }
 
 function plain(value: unknown): PropertyDescriptor {

@@ -29,7 +29,7 @@ export class RunningStep {
   constructor(
     private readonly execution: Execution,
     call: Call,
-    private readonly attempt: number,
+    readonly attempt: number,
     readonly trace: AttemptTrace | undefined,
   ) {
     this.key = call.key;

@@ -136,10 +136,10 @@ function run(execution: Execution, call: Call, request: Live, number: number, la
   let result: unknown;
   try {
     // In the user's own async context, that of the call: bodies start in the runtime's turn, not in the caller's.
-    const { executor } = request;
+    const { executor, fn, args } = request;
     const begin = (): unknown =>
       executor === undefined
-        ? inMark(body, () => request.fn(...request.args))
+        ? inMark(body, () => fn(...args))
         : outsideRuns(() => executor.run(stepCall(execution, call, request, extent.context)));
     result = request.context!.runInAsyncScope(trace === undefined ? begin : () => trace.within(begin));
     // A promise-like object of somebody else may do as it likes when it is asked.

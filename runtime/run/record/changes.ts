@@ -91,6 +91,7 @@ export class Changes {
 
   /** Whether it is this very code that recorded a call, all of it that has a part in the run by now. */
   private isThisBuild(call: RecordedCall): boolean {
+    if (call.here) return true;
     if (this.code.changedSince(call)) return false;
     for (const path of this.present.paths) if (!call.build.has(path)) return false;
     return true;

@@ -103,11 +103,12 @@ export class Checks {
     if (entry === undefined) return undefined;
     const { id } = this.options;
     const way = this.code.compareWays(call, recorded);
-    if (way === "another" && !this.acceptsDivergence(entry.seq))
+    // What was accepted is a path of before: not one that this very process has taken.
+    if (way === "another" && (recorded.here || !this.acceptsDivergence(entry.seq)))
       return anotherWay(id, call, recorded, this.followsFailure(recorded));
     const mayAccept = this.mayAccept && this.acceptsEdits(entry.seq);
-    const verdict = judge(entry, call, way === "same", this.code.rootChanged, mayAccept);
-    if (!verdict.hit) return notAHit(id, call, verdict, this.followsFailure(recorded));
+    const verdict = judge(entry, call, way === "same", this.code.rootChangedSince(recorded), mayAccept);
+    if (!verdict.hit) return notAHit(id, call, recorded, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {

@@ -42,14 +42,15 @@ export class EditedCode {
     private readonly modules: ReadonlyMap<string, ModuleTable>,
   ) {}
 
-  /** Whether the workflow's own function is another than the one that recorded the run. */
-  get rootChanged(): boolean {
-    return this.replay.record.root !== this.present.root;
+  /** Whether the workflow's own function is another than the one that recorded the call. */
+  rootChangedSince({ here }: RecordedCall): boolean {
+    return !here && this.replay.record.root !== this.present.root;
   }
 
   /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
-  changedSince({ build }: RecordedCall): boolean {
-    return this.rootChanged || anyChanged(this.textsOf(build), this.modules);
+  changedSince(recorded: RecordedCall): boolean {
+    if (recorded.here) return false;
+    return this.rootChangedSince(recorded) || anyChanged(this.textsOf(recorded.build), this.modules);
   }
 
   /** The modules of a build, as an array: each hit goes through it, and a map would make objects for that. */

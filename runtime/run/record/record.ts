@@ -23,6 +23,8 @@ export interface RecordedCall {
   site: SiteRecord | undefined;
   /** Text fingerprints of the modules that contributed to the run when this was recorded. */
   build: ReadonlyMap<string, string>;
+  /** Whether it came of this process, and so of the code that is here: then `build` says nothing. */
+  here: boolean;
   /** The way to it; see `scope/chain.ts`. */
   chain: string;
   /** Fingerprint of the arguments. */
@@ -189,6 +191,7 @@ export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): Rec
     args,
     seq,
     build,
+    here: false,
     outcome: undefined,
     again: false,
     open: undefined,
@@ -199,6 +202,13 @@ export function newRecordedCall(entry: Entry, build: RecordedCall["build"]): Rec
     asked: false,
   };
 }
+
+/** A call that was recorded by this process. */
+export function recordedHere(entry: Entry): RecordedCall {
+  return { ...newRecordedCall(entry, noBuild), here: true };
+}
+
+const noBuild: RecordedCall["build"] = new Map();
 
 function accept(all: AcceptedRecord, { seq, accepted }: Entry): void {
   if (accepted?.edits !== undefined) all.edits = { before: seq, build: new Map(accepted.edits) };

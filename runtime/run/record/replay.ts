@@ -7,7 +7,7 @@
 
 import type { Entry } from "../../journal/entry.js";
 import type { Call } from "../call.js";
-import { isOn, newRecordedCall, type RecordedCall, type RunRecordView } from "./record.js";
+import { isOn, type RecordedCall, type RunRecordView, recordedHere } from "./record.js";
 
 export class Replay {
   /** The call that was asked for and awaits delivery with the lowest sequence. */
@@ -33,9 +33,13 @@ export class Replay {
   /** Adds the outcome of a call that a step's body made in this process. */
   learn(entry: Entry): void {
     const { calls } = this.record;
-    const known = calls.get(entry.key) ?? newRecordedCall(entry, new Map());
+    const known = calls.get(entry.key);
     // With the outcome its attempts are over: should the call be made again, it begins with the first.
-    const call = { ...known, outcome: entry, seq: entry.seq, asked: true, attempts: 0, due: undefined };
+    const call = { ...recordedHere(entry), outcome: entry, asked: true };
+    if (known !== undefined) {
+      const { again, open } = known;
+      Object.assign(call, { again, open });
+    }
     calls.set(entry.key, call);
     this.note(call);
   }
