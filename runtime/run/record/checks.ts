@@ -5,9 +5,11 @@
  */
 import type { Accepted, Entry } from "../../journal/entry.js";
 import { judge } from "../../journal/judge.js";
+import type { Origins } from "../../scope/origins.js";
 import type { Call } from "../call.js";
 import {
   anotherPath,
+  anotherValue,
   anotherWay,
   enteredByBody,
   enteredInAnotherOrder,
@@ -17,6 +19,7 @@ import {
   shiftedSite,
   uncertainSites,
 } from "../end/refusals.js";
+import { argumentsTell } from "./arguments-tell.js";
 import { callerOf, changedPlaces, entryOf, isAnothers, isFromBodyInside } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
 import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
@@ -44,6 +47,7 @@ export class Checks {
     private readonly options: CheckOptions,
     private readonly replay: Replay,
     private readonly code: EditedCode,
+    private readonly origins: Origins,
   ) {
     this.mayAccept = options.acceptEdits || replay.record.accepted.edits !== undefined;
     this.isSaid = !(options.acceptEdits || options.continueDivergence);
@@ -78,9 +82,9 @@ export class Checks {
   }
 
   /** The key of a call: that of its place, or, where the run is to go on though another call is recorded there, one of its own. */
-  keyOf({ key, chain, entry, record }: AskingPlace, args: string): string {
+  keyOf({ key, chain, entry, record }: AskingPlace, args: string, origins?: string): string {
     if (!this.options.continueDivergence && this.replay.record.accepted.divergence === 0) return key;
-    const call = { key, chain, entry, site: record, args };
+    const call = { key, chain, entry, site: record, args, origins };
     const recorded = this.replay.find(call.key);
     if (recorded === undefined || recorded.asked) return call.key;
     const own = ownKey(call);
@@ -94,7 +98,8 @@ export class Checks {
     const entry = recorded.outcome ?? recorded.open;
     if (((entry ?? recorded).args ?? "") !== call.args || this.code.compareWays(call, recorded) === "another")
       return true;
-    return entry !== undefined && isAnothers(call, entry);
+    if (entry === undefined) return false;
+    return isAnothers(call, entry) || this.originOfAnother(call, recorded, entry) !== undefined;
   }
 
   /** Why a call must not have what is recorded under its key. */
@@ -109,6 +114,8 @@ export class Checks {
     const verdict = judge(entry, call, way === "same", this.code.rootChanged, mayAccept);
     if (!verdict.hit) return notAHit(id, call, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
+    const origin = this.acceptsDivergence(entry.seq) ? undefined : this.originOfAnother(call, recorded, entry);
+    if (origin !== undefined) return anotherValue(id, call, recorded, origin, this.followsFailure(recorded));
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {
       if (isFromBodyInside(call, entry)) return enteredByBody(id, call, entry.within!);
@@ -116,6 +123,16 @@ export class Checks {
     }
     if (verdict.edited) this.edited.push(call.key);
     return undefined;
+  }
+
+  /**
+   * Where the value comes from that a call was recorded with, if code that is as it was gives it another one now, and nothing
+   * else says what it is about: connections may be given to calls in any order, jobs not.
+   */
+  private originOfAnother(call: Asker, recorded: RecordedCall, entry: Entry): string | undefined {
+    const origin = this.origins.another(entry.origins, call.origins);
+    if (origin === undefined || this.code.changedSince(recorded)) return undefined;
+    return argumentsTell(call, this.replay.record) ? undefined : origin;
   }
 
   /** Why a call that the record does not know must not be made: another one has been answered with what belongs to it. */
