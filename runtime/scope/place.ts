@@ -101,6 +101,8 @@ export interface Site {
 export interface ClosureEntry {
   /** Key of the closure's frames without the number. */
   readonly closure: string;
+  /** How often it had been entered before. */
+  readonly number: number;
   /** Key of the place that entered it: the marked call in progress, or else the async context. */
   readonly caller: string;
 }
@@ -401,7 +403,7 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const number = visited === null ? creator.count(place, path, segment) : countIn(visited.visits, closure);
   const key = bound(numbered(closure, number));
   const chain = creator.chainOf(place);
-  const entry = caller && { closure, caller: caller.key };
+  const entry = caller && { closure, number, caller: caller.key };
   const via = viaOf(place, creator, path, number);
   return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
 }

@@ -20,7 +20,7 @@ import {
   uncertainSites,
 } from "../end/refusals.js";
 import { argumentsTell } from "./arguments-tell.js";
-import { callerOf, changedPlaces, entryOf, isAnothers, isFromBodyInside } from "./closure-order.js";
+import { changedPlaces, isAnothers, isFromBodyInside, siteInClosure } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
 import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
@@ -38,8 +38,10 @@ export class Checks {
   readonly edited: string[] = [];
   /** Whether anything that edits did may be accepted. */
   private readonly mayAccept: boolean;
-  /** Entries of closures that were answered with what another caller's entry had come to. */
-  private readonly displaced = new Set<string>();
+  /** Calls in closures that were answered with what another caller's entry had come to, and the numbers of the entries that made them. */
+  private readonly displaced = new Map<string, Set<number>>();
+  /** Those that the record does not know. */
+  private readonly unknown = new Map<string, Set<number>>();
   /** Whether the journal says what this resume accepts. */
   private isSaid: boolean;
 
@@ -119,7 +121,8 @@ export class Checks {
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {
       if (isFromBodyInside(call, entry)) return enteredByBody(id, call, entry.within!);
-      this.displaced.add(entryOf(call, entry.caller));
+      note(this.displaced, call);
+      if (isOfOthers(this.unknown, call)) return enteredInAnotherOrder(id, call);
     }
     if (verdict.edited) this.edited.push(call.key);
     return undefined;
@@ -135,10 +138,11 @@ export class Checks {
     return argumentsTell(call, this.replay.record) ? undefined : origin;
   }
 
-  /** Why a call that the record does not know must not be made: another one has been answered with what belongs to it. */
+  /** Why a call that the record does not know must not be made: another entry was answered with what may belong to this one. */
   refusalOfNew(call: Call): Error | undefined {
-    if (this.displaced.size === 0 || !this.displaced.has(entryOf(call, callerOf(call)))) return undefined;
-    return enteredInAnotherOrder(this.options.id, call);
+    if (call.entry === undefined || this.replay.record.lastSeq === 0) return undefined;
+    note(this.unknown, call);
+    return isOfOthers(this.displaced, call) ? enteredInAnotherOrder(this.options.id, call) : undefined;
   }
 
   /** Whether a call was recorded after the failure of a step that has run again since, or is to. */
@@ -201,4 +205,17 @@ export class Checks {
     const uncertain = this.code.uncertain(calls);
     return uncertain.length > 0 ? uncertainSites(id, uncertain) : undefined;
   }
+}
+
+/** Notes the entry of a closure that has made a call. */
+function note(calls: Map<string, Set<number>>, call: Call): void {
+  const made = siteInClosure(call);
+  const numbers = calls.get(made) ?? new Set();
+  calls.set(made, numbers.add(call.entry!.number));
+}
+
+/** Whether another entry of the closure has made the like of a call. */
+function isOfOthers(calls: ReadonlyMap<string, ReadonlySet<number>>, call: Call): boolean {
+  const numbers = calls.get(siteInClosure(call));
+  return numbers !== undefined && numbers.size > (numbers.has(call.entry!.number) ? 1 : 0);
 }
