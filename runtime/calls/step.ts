@@ -87,15 +87,17 @@ function call(at: CallSite | undefined, captures: Captures, given: unknown[]): P
   const timeout = limit(options);
   const { deadline } = options;
   const due = deadline === undefined ? undefined : dueTime(deadline, execution.clock.now(), "`deadline`");
-  const print = printOf(args, capturedValues(captures, execution));
-  const key = execution.keyOf(identity, print);
+  const opaque: unknown[] = [fn];
+  const print = printOf(args, capturedValues(captures, execution), opaque);
+  const origins = execution.origins.of(opaque);
+  const key = execution.keyOf(identity, print, origins);
   let start = never;
   if (!execution.answers(key)) {
     const context = new AsyncResource("StepmarkStep");
     const request = { fn, args, context, site, retry, timeout, due, executor };
     start = (call) => startBody(execution, call, request);
   }
-  return execution.ask({ kind: "step", key, args: print, chain, site: record, within, entry, start });
+  return execution.ask({ kind: "step", key, args: print, origins, chain, site: record, within, entry, start });
 }
 
 function takes(executor: Executor, fn: Body): boolean {
@@ -111,10 +113,10 @@ function takes(executor: Executor, fn: Body): boolean {
 /** A call that the record answers has no body. */
 const never = (_call: Call): void => {};
 
-/** Fingerprint of what a body works on. */
-function printOf(args: unknown[], captured: unknown[]): string {
+/** Fingerprint of what a body works on; `opaque` gets what that does not look into. */
+function printOf(args: unknown[], captured: unknown[], opaque: unknown[]): string {
   if (args.length + captured.length === 0) return "";
-  return fingerprint(captured.length === 0 ? args : [...args, ...captured]);
+  return fingerprint(captured.length === 0 ? args : [...args, ...captured], opaque);
 }
 
 function read(given: unknown[]): { options: StepOptions; fn: Body; args: unknown[] } {

@@ -70,6 +70,8 @@ export interface Entry {
   within?: string;
   /** Digest of who entered the closure around the call, for one that goes by the number of its entries. */
   caller?: string;
+  /** Digests of where the functions and instances come from that the call was given; see `scope/origins.ts`. */
+  origins?: string;
   /** Keys of recorded failures that this failure holds (as itself, in `cause` or in `errors`). */
   causes?: string[];
   /** Name of a wait or of what is published, id of a change. */

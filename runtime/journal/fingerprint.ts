@@ -24,13 +24,20 @@ const digestLength = 24;
  *
  * Order of object keys, Map entries and Set members makes no difference; neither does a property, or a last
  * argument, that is absent rather than undefined.
+ *
+ * @param opaque gets the functions and instances that were met, which count by kind only
  */
-export function fingerprint(values: readonly unknown[]): string {
+export function fingerprint(values: readonly unknown[], opaque?: unknown[]): string {
   let length = values.length;
   while (length > 0 && values[length - 1] === undefined) length--;
-  const whole = own(values, length, { nodes: limits.nodes, chars: limits.chars });
+  const whole = own(values, length, { nodes: limits.nodes, chars: limits.chars, opaque });
   if (whole.length <= readableLength) return whole;
   return `${wholeUnits(whole, prefixLength)}#${digest(whole)}`;
+}
+
+/** Whether a fingerprint says nothing of the values but their kinds. */
+export function hasOpaqueOnly(print: string): boolean {
+  return /^[[\],]*$/.test(print.replace(/<(object|function|symbol)>/g, ""));
 }
 
 /** As `list` has them, the first values of an array of the runtime's own: no accessor is in it, and no hole. */
@@ -49,6 +56,7 @@ function own(values: readonly unknown[], length: number, budget: Budget): string
 interface Budget {
   nodes: number;
   chars: number;
+  readonly opaque: unknown[] | undefined;
 }
 
 const beyond = "…";
@@ -66,6 +74,8 @@ function canonical(value: unknown, budget: Budget, ancestors: object[]): string 
     case "object":
       return value === null ? spend("null", budget) : object(value, budget, ancestors);
     case "function":
+      budget.opaque?.push(value);
+      return spend("<function>", budget);
     case "symbol":
       return spend(`<${typeof value}>`, budget);
     default:
@@ -81,7 +91,9 @@ function object(value: object, budget: Budget, ancestors: object[]): string {
   ancestors.push(value);
   const described = types.isProxy(value) ? opaque : structure(value, budget, ancestors);
   ancestors.pop();
-  return described === opaque ? spend(opaque, budget) : described;
+  if (described !== opaque) return described;
+  budget.opaque?.push(value);
+  return spend(opaque, budget);
 }
 
 const opaque = "<object>";
@@ -197,7 +209,8 @@ function unordered(
   visit: (share: Readonly<Budget>, add: (part: string, left: Budget) => void) => void,
 ): string {
   if (size === 0) return spend(`${name}{}`, budget);
-  const share = { nodes: Math.floor(budget.nodes / size), chars: Math.floor(budget.chars / size) };
+  const { opaque } = budget;
+  const share = { nodes: Math.floor(budget.nodes / size), chars: Math.floor(budget.chars / size), opaque };
   if (share.nodes < 1 || share.chars < 1) return spend(`${name}{${beyond}${size}}`, budget);
   const parts: string[] = [];
   visit(share, (part, left) => {

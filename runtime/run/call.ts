@@ -9,6 +9,8 @@ export interface CallRequest {
   key: string;
   /** Fingerprint of the arguments. */
   args: string;
+  /** Where the functions and instances among them come from; see `scope/origins.ts`. */
+  origins?: string | undefined;
   /** See `scope/chain.ts`. */
   chain: string;
   site: SiteRecord | undefined;
@@ -32,7 +34,7 @@ export interface Call extends CallRequest {
 }
 
 export function newCall(request: CallRequest, recorded: RecordedCall | undefined): Call {
-  const { kind, key, args, chain, site, entry, within, start } = request;
+  const { kind, key, args, origins, chain, site, entry, within, start } = request;
   let resolve!: (value: unknown) => void;
   let reject!: (error: unknown) => void;
   const promise = new Promise((res, rej) => {
@@ -40,7 +42,8 @@ export function newCall(request: CallRequest, recorded: RecordedCall | undefined
     reject = rej;
   });
   // Written out, since copying costs a small step more than all else that is done here.
-  return { kind, key, args, chain, site, entry, within, start, promise, resolve, reject, recorded, heir: undefined };
+  const heir = undefined;
+  return { kind, key, args, origins, chain, site, entry, within, start, promise, resolve, reject, recorded, heir };
 }
 
 /** `file:line` of a site. */

@@ -13,6 +13,7 @@ import type { Codec } from "../journal/codec.js";
 import { type Entry, isOutcome } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
+import { Origins } from "../scope/origins.js";
 import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { RunChange } from "../stores/store.js";
@@ -51,6 +52,7 @@ export class Execution implements RunScope {
   readonly children: Children;
   readonly executor: Executor | undefined;
   readonly trace: RunTrace | undefined;
+  readonly origins: Origins;
   /** The first part of every key of the run. */
   readonly rootKey: string;
 
@@ -92,7 +94,8 @@ export class Execution implements RunScope {
     this.asked = new AskedCalls(this.replay);
     this.present = new PresentCode(record);
     const code = new EditedCode(this.replay, this.present, state.modules);
-    this.checks = new Checks(options, this.replay, code);
+    this.origins = new Origins(record.origins);
+    this.checks = new Checks(options, this.replay, code, this.origins);
     this.changes = new Changes(this.replay, code, this.present, (within) => this.accepts(within));
     const { lastSeq, process: lastProcess } = record;
     const { fence, keeper, hold } = options;
@@ -148,6 +151,7 @@ export class Execution implements RunScope {
     state.liveRuns++;
     this.endVigil = whenNothingIsLeft(() => this.nothingIsLeft());
     const body = new WorkflowBody(this, this.rootKey, "", null, null);
+    this.origins.noteResult(input, this.rootKey);
     const start = (): Promise<unknown> => inMark(body, async () => fn(input));
     const finished = this.trace === undefined ? start() : this.trace.within(start);
     finished.then(
@@ -183,8 +187,8 @@ export class Execution implements RunScope {
   // --- what the code asks for ----------------------------------------------------------------------------------------
 
   /** The replay key of a call, from that of its place and what else tells it apart. */
-  keyOf(place: AskingPlace, args: string): string {
-    return this.checks.keyOf(place, args);
+  keyOf(place: AskingPlace, args: string, origins?: string): string {
+    return this.checks.keyOf(place, args, origins);
   }
 
   /** Whether the record holds the outcome of a call, so that nothing of it will be done live. */
@@ -432,7 +436,10 @@ export class Execution implements RunScope {
       return this.fatal(unreadable(this.id, call, error));
     }
     this.failures.settle(call.key);
-    if (outcome.state === "done") return call.resolve(value);
+    if (outcome.state === "done") {
+      if (call.entry === undefined) this.origins.noteResult(value, call.key);
+      return call.resolve(value);
+    }
     this.failures.add(value, call.key, call.within?.key);
     // A failure that nobody awaits is the run's to report; it must not end the process.
     call.promise.catch(() => {});

@@ -27,6 +27,7 @@ export function newEntry(
     chain: call.chain === "" ? undefined : call.chain,
     within: call.within?.key,
     caller: callerOf(call),
+    origins: call.origins,
     attempt,
     startedAt,
     endedAt,

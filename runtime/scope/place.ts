@@ -18,6 +18,7 @@ import { extendByEntered } from "./chain.js";
 import { countIn, EntryCounts } from "./entry-counts.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
+import type { Origins } from "./origins.js";
 import { keysOf, state } from "./process-state.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
 
@@ -33,6 +34,8 @@ export interface RunScope {
   setRoot(module: ModuleTable, place: Place): void;
   /** Ends the run with an error that no code of the workflow can catch. */
   fatal(error: Error): void;
+  /** Where its objects and functions come from. */
+  readonly origins?: Origins;
 }
 
 /** The extent of a step's body. */
@@ -70,7 +73,9 @@ export abstract class Scope {
    */
   openStrand(module: ModuleTable): Frame {
     const { key, timed } = this.takeStrand();
-    return new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed);
+    const frame = new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed);
+    frame.ordered = true;
+    return frame;
   }
 
   /** The key of the next entry by rule 3, and whether only timing gave it its number. */
@@ -98,6 +103,8 @@ export interface Site {
 export interface ClosureEntry {
   /** Key of the closure's frames without the number. */
   readonly closure: string;
+  /** How often it had been entered before. */
+  readonly number: number;
   /** Key of the place that entered it: the marked call in progress, or else the async context. */
   readonly caller: string;
 }
@@ -185,6 +192,8 @@ export class WorkflowBody extends Caller {
     within: StepExtent | null,
     readonly site: Site | null,
     private readonly timed = false,
+    /** Whether the order of entries gave it its key. */
+    private readonly ordered = false,
   ) {
     super(run, key, chain, within);
   }
@@ -195,8 +204,11 @@ export class WorkflowBody extends Caller {
 
   override openChild(module: ModuleTable, place: Place): Frame {
     if (this.site === null && this.children === 0) this.run.setRoot(module, place);
-    if (!this.timed) return super.openChild(module, place);
-    return new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site, true);
+    const frame = this.timed
+      ? new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site, true)
+      : super.openChild(module, place);
+    if (this.ordered) frame.ordered = true;
+    return frame;
   }
 
   /** The runtime calls the workflow's function itself, so that the first frame is that function's, wherever it was born. */
@@ -236,6 +248,8 @@ export class Frame extends Scope {
   readonly timed: boolean;
   /** Of the innermost closure around that was numbered by its entries: its key without the number, and who called it. */
   readonly entry: ClosureEntry | undefined;
+  /** Whether the order of entries gave the frame, or one that it is below, its key: rules 2 and 3. */
+  ordered: boolean;
   /** How often each place in this frame has been entered. */
   private counts: EntryCounts | undefined;
   /** The place whose chain was asked for last, which in a loop is the next one's too. */
@@ -257,12 +271,18 @@ export class Frame extends Scope {
     super(run, key, chain, within, "/~");
     this.entry = entry ?? site?.frame.entry;
     this.depth = site === null ? 0 : site.frame.depth + 1;
+    this.ordered = this.entry !== undefined || site?.frame.ordered === true;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
   }
 
   protected override get strandSite(): Site {
     return { frame: this, loops: [], path: 0 };
+  }
+
+  /** Where what is made here comes from, unless that may be another place on another pass. */
+  private get origins(): Origins | undefined {
+    return this.ordered ? undefined : this.run.origins;
   }
 
   /** The chain of a place in the frame. */
@@ -288,14 +308,25 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = callable(callee, place, this.call);
     if (!this.run.open) return Reflect.apply(fn, self, args);
-    return inMark(new MarkedCall(this, place, path, keysOf(self)), Reflect.apply, fn, self, args);
+    const mark = new MarkedCall(this, place, path, keysOf(self));
+    const { origins } = this;
+    if (origins === undefined) return inMark(mark, Reflect.apply, fn, self, args);
+    origins.noteGiven(args, mark.key);
+    const result: unknown = inMark(mark, Reflect.apply, fn, self, args);
+    origins.noteResult(result, mark.key);
+    return result;
   }
 
   new(index: number, path: LoopPath, callee: unknown, args: unknown[]): unknown {
     const place = this.module.places[index]!;
     const fn = constructible(callee, place, this.new);
     if (!this.run.open) return Reflect.construct(fn, args);
-    return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args, fn);
+    const mark = new MarkedCall(this, place, path, undefined);
+    const { origins } = this;
+    origins?.noteGiven(args, mark.key);
+    const made: unknown = inMark(mark, Reflect.construct, fn, args, fn);
+    origins?.noteResult(made, mark.key);
+    return made;
   }
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
@@ -374,7 +405,7 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const number = visited === null ? creator.count(place, path, segment) : countIn(visited.visits, closure);
   const key = bound(numbered(closure, number));
   const chain = creator.chainOf(place);
-  const entry = caller && { closure, caller: caller.key };
+  const entry = caller && { closure, number, caller: caller.key };
   const via = viaOf(place, creator, path, number);
   return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
 }
@@ -426,7 +457,7 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   const marked = scope === state.mark;
   const { key: parent, timed } = marked ? { key: state.mark!.childKey(), timed: false } : scope.takeStrand();
   const key = bound(`${parent}/${escapePart(name)}`);
-  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed);
+  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed, !marked);
   // As with a function's frame: a later call by the same code is this one's successor.
   if (!marked) state.context.enterWith(body);
   return body;

@@ -246,35 +246,34 @@ describe("a failed step that runs again", () => {
 describe("I3: branches that come to one closure in another order, since they wait for something raw", () => {
   const items = ["a", "b"];
   /** The first process is quick about `a`, the later ones about `b`. */
-  const raw = (item: string): Promise<void> => delay((item === "a") === isFirst ? 1 : 30);
-
-  it.each<[string, AnyWorkflow]>([
-    [
-      "p-limit",
-      workflow("p-limit", async () => {
+  const isQuick = (item: string): boolean => (item === "a") === isFirst;
+  const raws: Record<string, (item: string) => Promise<void>> = {
+    "one after the other": (item) => delay(isQuick(item) ? 1 : 30),
+    "the second while the first is under way": async (item) => {
+      for (let i = isQuick(item) ? 1 : 5; i > 0; i--) await null;
+    },
+  };
+  type Raw = (item: string) => Promise<void>;
+  const flows: Record<string, (name: string, raw: Raw) => AnyWorkflow> = {
+    "p-limit": (name, raw) =>
+      workflow(name, async () => {
         const limit = pLimit(1);
         const ticket = async (): Promise<number> => step(draw);
         return Promise.all(items.map(async (item) => raw(item).then(() => limit(ticket))));
       }),
-    ],
-    [
-      "bottleneck",
-      workflow("bottleneck", async () => {
+    bottleneck: (name, raw) =>
+      workflow(name, async () => {
         const ticket = new Bottleneck({ maxConcurrent: 1 }).wrap(async () => step(draw));
         return Promise.all(items.map(async (item) => raw(item).then(() => ticket())));
       }),
-    ],
-    [
-      "a limiter that binds nothing",
-      workflow("limiter", async () => {
+    "a limiter that binds nothing": (name, raw) =>
+      workflow(name, async () => {
         const limit = limiter(1);
         const ticket = async (): Promise<number> => step(draw);
         return Promise.all(items.map(async (item) => raw(item).then(() => limit(ticket))));
       }),
-    ],
-    [
-      "an emitter",
-      workflow("emitter", async () => {
+    "an emitter": (name, raw) =>
+      workflow(name, async () => {
         const emitter = new Emitter();
         const tickets = new Map<unknown, Promise<number>>();
         emitter.on((item) => {
@@ -283,17 +282,50 @@ describe("I3: branches that come to one closure in another order, since they wai
         await Promise.all(items.map(async (item) => raw(item).then(() => emitter.emit(item))));
         return Promise.all(items.map((item) => tickets.get(item)));
       }),
-    ],
-  ])("through %s: each has its own, or the run is refused", async (_name, flow) => {
+  };
+
+  it.each(Object.keys(flows).flatMap((through) => Object.keys(raws).map((when) => [through, when] as const)))(
+    "through %s, %s: each has its own, or the run is refused",
+    async (through, when) => {
+      const flow = flows[through]!(through, raws[when]!);
+      const store = await recorded(flow);
+      const { length } = await store.entries(id);
+      expect(length).toBe(2);
+      for (let kept = 1; kept <= length; kept++) {
+        const result = await resumed(store.fork(id, kept), flow).catch((error) => error.code);
+        if (kept === length && Array.isArray(result)) expect(result).toEqual([1, 2]);
+        else if (Array.isArray(result)) expect(result[0]).toBe(1);
+        else expect(result).toMatch(/^(AMBIGUOUS_SCOPE|DIVERGENCE)$/);
+      }
+    },
+  );
+});
+
+describe("I3: entries of one closure that were answered out of turn, and ask for what is new first", () => {
+  it("are refused as those that ask for it later", async () => {
+    const flow = workflow("early", async () => {
+      const limit = pLimit(2);
+      let late = (): void => {};
+      const isLate = new Promise<void>((resolve) => {
+        late = resolve;
+      });
+      let entered = 0;
+      const ticket = async (): Promise<number> => {
+        const isSecond = ++entered === 2;
+        if (!isFirst && !isSecond) await isLate;
+        const drawn = step(draw);
+        if (isSecond) late();
+        return drawn;
+      };
+      const branch = async (item: string): Promise<number> => {
+        if ((item === "a") !== isFirst) await null;
+        return limit(ticket);
+      };
+      return Promise.all([branch("a"), branch("b")]);
+    });
     const store = await recorded(flow);
-    const { length } = await store.entries(id);
-    expect(length).toBe(2);
-    for (let kept = 1; kept <= length; kept++) {
-      const result = await resumed(store.fork(id, kept), flow).catch((error) => error.code);
-      if (kept === length && Array.isArray(result)) expect(result).toEqual([1, 2]);
-      else if (Array.isArray(result)) expect(result[0]).toBe(1);
-      else expect(result).toMatch(/^(AMBIGUOUS_SCOPE|DIVERGENCE)$/);
-    }
+    await expect(resumed(store.fork(id, 1), flow)).rejects.toMatchObject({ code: "AMBIGUOUS_SCOPE" });
+    expect(ran).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** What a realm gets of the runtime: the door for generated code, and a run that never does anything. */
 import "../../runtime/scope/generated-code.js";
+import { Origins } from "../../runtime/scope/origins.js";
 import { inMark, type RunScope, WorkflowBody } from "../../runtime/scope/place.js";
 import { state } from "../../runtime/scope/process-state.js";
 
@@ -7,6 +8,7 @@ import { state } from "../../runtime/scope/process-state.js";
 export function inRun<T>(body: () => T): T {
   const run: RunScope = {
     open: true,
+    origins: new Origins(),
     contribute() {},
     whereabouts: () => "",
     setRoot() {},

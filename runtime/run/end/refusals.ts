@@ -45,10 +45,34 @@ export function notAHit(
     verdict.what,
     verdict.codeChanged
       ? 'Give the call the arguments that it was recorded with; if the code was edited on purpose, `resume(id, { accept: "edits" })`.'
-      : `The code is as it was, so what differs comes from ${followsFailure ? afterFailure : outside}; \`resume(id, { divergence: "continue" })\` does the call anew, as another one.`,
+      : unchanged(followsFailure),
     place,
     compared,
   );
+}
+
+/**
+ * Arguments that are equal as far as can be seen, and are not the recorded ones: jobs of a shared queue, say.
+ *
+ * @param origin where the one comes from that was recorded
+ */
+export function anotherValue(
+  runId: string,
+  call: Call,
+  recorded: RecordedCall,
+  origin: string,
+  followsFailure: boolean,
+): ReplayMismatchError {
+  return new ReplayMismatchError(
+    `The recorded outcome is for another function or instance, the one that came from ${origin}`,
+    unchanged(followsFailure),
+    { runId, key: call.key, at: placeOf(call.site) },
+    { recorded: recordedSide(recorded), asked: askedSide(call) },
+  );
+}
+
+function unchanged(followsFailure: boolean): string {
+  return `The code is as it was, so what differs comes from ${followsFailure ? afterFailure : outside}; \`resume(id, { divergence: "continue" })\` does the call anew, as another one.`;
 }
 
 const outside =

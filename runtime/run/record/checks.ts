@@ -5,9 +5,11 @@
  */
 import type { Accepted, Entry } from "../../journal/entry.js";
 import { judge } from "../../journal/judge.js";
+import type { Origins } from "../../scope/origins.js";
 import type { Call } from "../call.js";
 import {
   anotherPath,
+  anotherValue,
   anotherWay,
   enteredByBody,
   enteredInAnotherOrder,
@@ -17,7 +19,8 @@ import {
   shiftedSite,
   uncertainSites,
 } from "../end/refusals.js";
-import { callerOf, changedPlaces, entryOf, isAnothers, isFromBodyInside } from "./closure-order.js";
+import { argumentsTell } from "./arguments-tell.js";
+import { changedPlaces, isAnothers, isFromBodyInside, siteInClosure } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
 import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
@@ -35,8 +38,10 @@ export class Checks {
   readonly edited: string[] = [];
   /** Whether anything that edits did may be accepted. */
   private readonly mayAccept: boolean;
-  /** Entries of closures that were answered with what another caller's entry had come to. */
-  private readonly displaced = new Set<string>();
+  /** Calls in closures that were answered with what another caller's entry had come to, and the numbers of the entries that made them. */
+  private readonly displaced = new Map<string, Set<number>>();
+  /** Those that the record does not know. */
+  private readonly unknown = new Map<string, Set<number>>();
   /** Whether the journal says what this resume accepts. */
   private isSaid: boolean;
 
@@ -44,6 +49,7 @@ export class Checks {
     private readonly options: CheckOptions,
     private readonly replay: Replay,
     private readonly code: EditedCode,
+    private readonly origins: Origins,
   ) {
     this.mayAccept = options.acceptEdits || replay.record.accepted.edits !== undefined;
     this.isSaid = !(options.acceptEdits || options.continueDivergence);
@@ -78,9 +84,9 @@ export class Checks {
   }
 
   /** The key of a call: that of its place, or, where the run is to go on though another call is recorded there, one of its own. */
-  keyOf({ key, chain, entry, record }: AskingPlace, args: string): string {
+  keyOf({ key, chain, entry, record }: AskingPlace, args: string, origins?: string): string {
     if (!this.options.continueDivergence && this.replay.record.accepted.divergence === 0) return key;
-    const call = { key, chain, entry, site: record, args };
+    const call = { key, chain, entry, site: record, args, origins };
     const recorded = this.replay.find(call.key);
     if (recorded === undefined || recorded.asked) return call.key;
     const own = ownKey(call);
@@ -94,7 +100,8 @@ export class Checks {
     const entry = recorded.outcome ?? recorded.open;
     if (((entry ?? recorded).args ?? "") !== call.args || this.code.compareWays(call, recorded) === "another")
       return true;
-    return entry !== undefined && isAnothers(call, entry);
+    if (entry === undefined) return false;
+    return isAnothers(call, entry) || this.originOfAnother(call, recorded, entry) !== undefined;
   }
 
   /** Why a call must not have what is recorded under its key. */
@@ -110,19 +117,33 @@ export class Checks {
     const verdict = judge(entry, call, way === "same", this.code.rootChangedSince(recorded), mayAccept);
     if (!verdict.hit) return notAHit(id, call, recorded, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
+    const origin = this.acceptsDivergence(entry.seq) ? undefined : this.originOfAnother(call, recorded, entry);
+    if (origin !== undefined) return anotherValue(id, call, recorded, origin, this.followsFailure(recorded));
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {
       if (isFromBodyInside(call, entry)) return enteredByBody(id, call, entry.within!);
-      this.displaced.add(entryOf(call, entry.caller));
+      note(this.displaced, call);
+      if (isOfOthers(this.unknown, call)) return enteredInAnotherOrder(id, call);
     }
     if (verdict.edited) this.edited.push(call.key);
     return undefined;
   }
 
-  /** Why a call that the record does not know must not be made: another one has been answered with what belongs to it. */
+  /**
+   * Where the value comes from that a call was recorded with, if code that is as it was gives it another one now, and nothing
+   * else says what it is about: connections may be given to calls in any order, jobs not.
+   */
+  private originOfAnother(call: Asker, recorded: RecordedCall, entry: Entry): string | undefined {
+    const origin = this.origins.another(entry.origins, call.origins);
+    if (origin === undefined || this.code.changedSince(recorded)) return undefined;
+    return argumentsTell(call, this.replay.record) ? undefined : origin;
+  }
+
+  /** Why a call that the record does not know must not be made: another entry was answered with what may belong to this one. */
   refusalOfNew(call: Call): Error | undefined {
-    if (this.displaced.size === 0 || !this.displaced.has(entryOf(call, callerOf(call)))) return undefined;
-    return enteredInAnotherOrder(this.options.id, call);
+    if (call.entry === undefined || this.replay.record.lastSeq === 0) return undefined;
+    note(this.unknown, call);
+    return isOfOthers(this.displaced, call) ? enteredInAnotherOrder(this.options.id, call) : undefined;
   }
 
   /** Whether a call was recorded after the failure of a step that has run again since, or is to. */
@@ -185,4 +206,17 @@ export class Checks {
     const uncertain = this.code.uncertain(calls);
     return uncertain.length > 0 ? uncertainSites(id, uncertain) : undefined;
   }
+}
+
+/** Notes the entry of a closure that has made a call. */
+function note(calls: Map<string, Set<number>>, call: Call): void {
+  const made = siteInClosure(call);
+  const numbers = calls.get(made) ?? new Set();
+  calls.set(made, numbers.add(call.entry!.number));
+}
+
+/** Whether another entry of the closure has made the like of a call. */
+function isOfOthers(calls: ReadonlyMap<string, ReadonlySet<number>>, call: Call): boolean {
+  const numbers = calls.get(siteInClosure(call));
+  return numbers !== undefined && numbers.size > (numbers.has(call.entry!.number) ? 1 : 0);
 }

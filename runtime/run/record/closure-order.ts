@@ -26,9 +26,9 @@ export function isFromBodyInside({ entry, within }: Call, recorded: Pick<Entry, 
   return recorded.within.startsWith(entry.closure.slice(0, entry.closure.lastIndexOf("/") + 1));
 }
 
-/** The entry of a closure by a caller, as far as a call in it is concerned. */
-export function entryOf({ entry, site, args }: Call, caller: string | undefined): string {
-  return JSON.stringify([entry?.closure, caller, site?.container, site?.anchor, args]);
+/** What calls have in common that entries of one closure make in one place with equal arguments. */
+export function siteInClosure({ entry, site, args }: Call): string {
+  return JSON.stringify([entry?.closure, site?.container, site?.anchor, args]);
 }
 
 /**

@@ -14,9 +14,12 @@ export class PresentCode {
   private readonly known = new Map<Place, string>();
   /** Modules that the record does not know yet. */
   private readonly news = new Map<string, ModuleTable>();
+  /** Text fingerprint of each module, as the journal has it by now. */
+  private readonly said: Map<string, string>;
   private rootRecorded: boolean;
 
-  constructor(private readonly record: RunRecordView) {
+  constructor(record: RunRecordView) {
+    this.said = new Map(record.modules);
     this.rootRecorded = record.root !== undefined;
   }
 
@@ -24,7 +27,7 @@ export class PresentCode {
     if (module === this.last) return;
     this.last = module;
     this.paths.add(module.path);
-    if (this.record.modules.get(module.path) !== module.text) this.news.set(module.path, module);
+    if (this.said.get(module.path) !== module.text) this.news.set(module.path, module);
   }
 
   setRoot(module: ModuleTable, place: Place): void {
@@ -50,6 +53,7 @@ export class PresentCode {
     const said: Pick<Entry, "modules" | "root"> = {};
     if (this.news.size > 0) {
       said.modules = [...this.news.values()].map((module) => [module.path, module.text, sitesOf(this.root, module)]);
+      for (const { path, text } of this.news.values()) this.said.set(path, text);
       this.news.clear();
     }
     if (!this.rootRecorded) {

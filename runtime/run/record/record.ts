@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import { type Entry, isOutcome, type SiteRecord } from "../../journal/entry.js";
+import { originsIn } from "../../scope/origins.js";
 import type { RunRecord } from "../../stores/store.js";
 import { Shared } from "./shared.js";
 import type { Standing } from "./shifts.js";
@@ -49,6 +50,8 @@ export interface RunRecordView {
   modules: Map<string, string>;
   /** The sites of each of them, by text fingerprint, in all builds. */
   sites: Map<string, readonly Standing[]>;
+  /** Where the functions and instances come from that calls were given; see `scope/origins.ts`. */
+  origins: ReadonlySet<string>;
   /** The workflow function that recorded the run. */
   root: string | undefined;
   /** Name of the process that wrote the last entry. */
@@ -75,9 +78,11 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
   let root: string | undefined;
   let process: string | undefined;
   const accepted: AcceptedRecord = { edits: undefined, divergence: 0 };
+  const origins = new Set<string>();
   const shared = new Shared();
   for (const entry of entries) {
     shared.share(entry);
+    if (entry.origins !== undefined) for (const origin of originsIn(entry.origins)) origins.add(origin);
     root ??= entry.root;
     process = entry.process ?? process;
     for (const [path, text, standing] of entry.modules ?? noModules) {
@@ -118,7 +123,18 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (call.required) timeline.push(call);
   }
   timeline.sort((a, b) => a.seq - b.seq);
-  return { calls, timeline, detours, lastSeq: entries.at(-1)?.seq ?? 0, modules, sites, root, process, accepted };
+  return {
+    calls,
+    timeline,
+    detours,
+    lastSeq: entries.at(-1)?.seq ?? 0,
+    modules,
+    sites,
+    origins,
+    root,
+    process,
+    accepted,
+  };
 }
 
 /**
