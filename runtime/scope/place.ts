@@ -13,12 +13,14 @@
  * The async context is moved to each frame as it opens, so that it follows causality: a second, later entry sees the
  * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
  */
+import { types } from "node:util";
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
 import { countIn, EntryCounts } from "./entry-counts.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
+import { findQueue, type Queue, queueOf } from "./queues.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
 
 /** What places need to know of the run that they belong to. */
@@ -67,14 +69,23 @@ export abstract class Scope {
    * a call below it needs an identity, and none otherwise.
    */
   openStrand(module: ModuleTable): Frame {
-    const { key, timed } = this.takeStrand();
-    return new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed);
+    const { key, timed, entry } = this.takeStrand();
+    return new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed, entry);
   }
 
-  /** The key of the next entry by rule 3, and whether only timing gave it its number. */
-  takeStrand(): { key: string; timed: boolean } {
+  /** The key of the next entry by rule 3, whether only timing gave it its number, and whether only its turn says what it is for. */
+  takeStrand(): { key: string; timed: boolean; entry: FrameEntry | undefined } {
     const number = this.strands++;
-    return { key: bound(numbered(this.key + this.strandMark, number)), timed: number > 0 };
+    const key = bound(numbered(this.key + this.strandMark, number));
+    return { key, timed: number > 0, entry: this.queuedEntry() };
+  }
+
+  private queuedEntry(): FrameEntry | undefined {
+    const { strandSite } = this;
+    const turn = callAround(strandSite)?.begin();
+    if (turn === undefined) return undefined;
+    const around = strandSite?.frame.entry;
+    return { closure: around?.closure, caller: `${around?.caller ?? ""}~${turn}`, queued: true };
   }
 
   /** The place that frames opened by rule 3 count as standing in. */
@@ -92,12 +103,14 @@ export interface Site {
   readonly keyed?: boolean;
 }
 
-/** How a closure was entered that goes by the number of its entries. */
-export interface ClosureEntry {
-  /** Key of the closure's frames without the number. */
-  readonly closure: string;
-  /** Key of the place that entered it: the marked call in progress, or else the async context. */
+/** How a function was entered whose key the order of entries has a part in. */
+export interface FrameEntry {
+  /** Of a closure that goes by the number of its entries: key of its frames without the number. */
+  readonly closure: string | undefined;
+  /** What tells the entry apart: key of the place that entered the closure, the turn of what has waited in a queue. */
   readonly caller: string;
+  /** Whether it was entered while other calls waited in the same queue. */
+  readonly queued?: boolean;
 }
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
@@ -134,6 +147,10 @@ export abstract class Caller extends Scope {
 /** A marked call. */
 export class MarkedCall extends Caller implements Site {
   readonly site = this;
+  /** Whether a function has been entered on its behalf. */
+  begun = false;
+  /** Those of its callee, if it has been taken and was not begun at once. */
+  private queue: Queue | undefined;
 
   constructor(
     readonly frame: Frame,
@@ -141,6 +158,8 @@ export class MarkedCall extends Caller implements Site {
     readonly path: LoopPath,
     /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
     private readonly itemKeys: readonly string[] | undefined,
+    private readonly callee: object,
+    private readonly self: unknown,
   ) {
     super(frame.run, keyOf(frame, place, path), frame.chainOf(place), frame.within);
   }
@@ -163,8 +182,22 @@ export class MarkedCall extends Caller implements Site {
 
   /** The number of the next function that is entered from here, or the key of its item. */
   private nextNumber(): PathElement {
+    this.begun = true;
     const number = this.frame.count(this.place, this.path, this.key);
     return this.itemKeys?.[number] ?? number;
+  }
+
+  /** Notes that the callee has come back without having entered anything, and will go on later. */
+  wait(): void {
+    this.queue = queueOf(this.within ?? this.run, this.callee, this.self);
+    this.queue.waiting++;
+  }
+
+  /** Notes that a function is entered in the call's async extent; see `Queue.nextTurn`. */
+  begin(): number | undefined {
+    if (this.queue !== undefined && !this.begun) this.queue.waiting--;
+    this.begun = true;
+    return (this.queue ?? findQueue(this.within ?? this.run, this.callee, this.self))?.nextTurn();
   }
 
   private numberedKey(number: PathElement): string {
@@ -183,6 +216,7 @@ export class WorkflowBody extends Caller {
     within: StepExtent | null,
     readonly site: Site | null,
     private readonly timed = false,
+    private readonly entry?: FrameEntry,
   ) {
     super(run, key, chain, within);
   }
@@ -193,8 +227,8 @@ export class WorkflowBody extends Caller {
 
   override openChild(module: ModuleTable, place: Place): Frame {
     if (this.site === null && this.children === 0) this.run.setRoot(module, place);
-    if (!this.timed) return super.openChild(module, place);
-    return new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site, true);
+    const chain = this.timed ? this.chain : this.chainInto(module, place);
+    return new Frame(module, this.run, bound(this.childKey()), chain, this.within, this.site, this.timed, this.entry);
   }
 
   /** The runtime calls the workflow's function itself, so that the first frame is that function's, wherever it was born. */
@@ -232,8 +266,8 @@ export class Frame extends Scope {
   readonly depth: number;
   /** Whether only timing gave the frame, or one that it is below, its number. */
   readonly timed: boolean;
-  /** Of the innermost closure around that was numbered by its entries: its key without the number, and who called it. */
-  readonly entry: ClosureEntry | undefined;
+  /** Of the innermost function around whose key the order of entries has a part in. */
+  readonly entry: FrameEntry | undefined;
   /** How often each place in this frame has been entered. */
   private counts: EntryCounts | undefined;
   /** The place whose chain was asked for last, which in a loop is the next one's too. */
@@ -248,7 +282,7 @@ export class Frame extends Scope {
     within: StepExtent | null,
     readonly site: Site | null,
     timed = false,
-    entry?: ClosureEntry,
+    entry?: FrameEntry,
     /** Where places were born that now stand in the frame; see `RowDetails.through`. */
     readonly via?: Via,
   ) {
@@ -286,14 +320,17 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = callable(callee, place, this.call);
     if (!this.run.open) return Reflect.apply(fn, self, args);
-    return inMark(new MarkedCall(this, place, path, keysOf(self)), Reflect.apply, fn, self, args);
+    const mark = new MarkedCall(this, place, path, keysOf(self), fn, self);
+    const result = inMark(mark, Reflect.apply, fn, self, args);
+    if (!mark.begun && types.isPromise(result)) mark.wait();
+    return result;
   }
 
   new(index: number, path: LoopPath, callee: unknown, args: unknown[]): unknown {
     const place = this.module.places[index]!;
     const fn = constructible(callee, place, this.new);
     if (!this.run.open) return Reflect.construct(fn, args);
-    return inMark(new MarkedCall(this, place, path, undefined), Reflect.construct, fn, args, fn);
+    return inMark(new MarkedCall(this, place, path, undefined, fn, undefined), Reflect.construct, fn, args, fn);
   }
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
@@ -387,6 +424,13 @@ function isVisit({ segment }: Place, creator: Frame, within: StepExtent | null):
   return within !== null && within !== creator.within && segment.endsWith("{}");
 }
 
+/** The innermost marked call around a place. */
+function callAround(site: Site | null): MarkedCall | undefined {
+  let at = site;
+  while (at !== null && !(at instanceof MarkedCall)) at = at.frame.site;
+  return at ?? undefined;
+}
+
 /** Whether a place stands inside another: in the same frame at the same or an inner iteration, or below. */
 function standsInside(place: Site | null, other: Site): boolean {
   for (let at = place; at !== null; at = at.frame.site) {
@@ -422,9 +466,13 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   const scope = currentScope();
   if (!scope?.run.open) return undefined;
   const marked = scope === state.mark;
-  const { key: parent, timed } = marked ? { key: state.mark!.childKey(), timed: false } : scope.takeStrand();
+  const {
+    key: parent,
+    timed,
+    entry,
+  } = marked ? { key: state.mark!.childKey(), timed: false, entry: undefined } : scope.takeStrand();
   const key = bound(`${parent}/${escapePart(name)}`);
-  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed);
+  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed, entry);
   // As with a function's frame: a later call by the same code is this one's successor.
   if (!marked) state.context.enterWith(body);
   return body;

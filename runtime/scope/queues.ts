@@ -1,0 +1,48 @@
+/**
+ * Calls that code which is not transformed has taken and not begun, as a pool does with what waits for a free place. It may begin
+ * one in the async context of another, so that nothing but the order says for which of them a function is entered.
+ */
+import type { RunScope, StepExtent } from "./place.js";
+
+/** Of the calls of one function on one receiver, within one run or one attempt of a step's body. */
+export class Queue {
+  /** How many have been taken, and nothing was entered on their behalf yet. */
+  waiting = 0;
+  /** How often a function was entered while others waited. */
+  private entered = 0;
+
+  /** The number of an entry whose call only the order tells; undefined if there is but one call that it can be for. */
+  nextTurn(): number | undefined {
+    return this.waiting > 0 ? this.entered++ : undefined;
+  }
+}
+
+type ByReceiver = WeakMap<object, Queue>;
+
+const queues = new WeakMap<RunScope | StepExtent, WeakMap<object, ByReceiver>>();
+
+/** Stands for receivers that are no objects. */
+const nobody = {};
+
+export function findQueue(owner: RunScope | StepExtent, callee: object, self: unknown): Queue | undefined {
+  return queues.get(owner)?.get(callee)?.get(receiver(self));
+}
+
+export function queueOf(owner: RunScope | StepExtent, callee: object, self: unknown): Queue {
+  const byCallee = getOrMake(queues, owner, () => new WeakMap<object, ByReceiver>());
+  const byReceiver = getOrMake(byCallee, callee, () => new WeakMap<object, Queue>());
+  return getOrMake(byReceiver, receiver(self), () => new Queue());
+}
+
+function receiver(self: unknown): object {
+  return (typeof self === "object" && self !== null) || typeof self === "function" ? self : nobody;
+}
+
+function getOrMake<K extends object, V>(map: WeakMap<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
