@@ -74,18 +74,12 @@ export abstract class Scope {
   }
 
   /** The key of the next entry by rule 3, whether only timing gave it its number, and whether only its turn says what it is for. */
-  takeStrand(): { key: string; timed: boolean; entry: FrameEntry | undefined } {
+  takeStrand(): { key: string; timed: boolean; entry: Turn | undefined } {
     const number = this.strands++;
     const key = bound(numbered(this.key + this.strandMark, number));
-    return { key, timed: number > 0, entry: this.queuedEntry() };
-  }
-
-  private queuedEntry(): FrameEntry | undefined {
     const { strandSite } = this;
-    const turn = callAround(strandSite)?.begin();
-    if (turn === undefined) return undefined;
-    const around = strandSite?.frame.entry;
-    return { closure: around?.closure, caller: `${around?.caller ?? ""}~${turn}`, queued: true };
+    const call = callAround(strandSite);
+    return { key, timed: number > 0, entry: call && new Turn(call, strandSite!.frame.given) };
   }
 
   /** The place that frames opened by rule 3 count as standing in. */
@@ -111,6 +105,39 @@ export interface FrameEntry {
   readonly caller: string;
   /** Whether it was entered while other calls waited in the same queue. */
   readonly queued?: boolean;
+}
+
+/** An entry by rule 3 in the async extent of a call, whose callee may have begun in it what waited. */
+class Turn {
+  private told = false;
+  private known: FrameEntry | undefined;
+
+  private readonly around: FrameEntry | undefined;
+
+  /** @param given entry of the frame in whose extent it is */
+  constructor(
+    private readonly call: MarkedCall,
+    given: FrameEntry | Turn | undefined,
+  ) {
+    this.around = given instanceof Turn ? given.around : given;
+  }
+
+  /** Found out when the first call in it needs an identity: most functions that are entered have none, and wait for no turn. */
+  get entry(): FrameEntry | undefined {
+    if (!this.told) {
+      this.told = true;
+      this.known = this.find();
+    }
+    return this.known;
+  }
+
+  private find(): FrameEntry | undefined {
+    const { around } = this;
+    const other = this.call.enter();
+    return other === undefined
+      ? around
+      : { closure: around?.closure, caller: `${around?.caller ?? ""}~${other.key}`, queued: true };
+  }
 }
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
@@ -147,7 +174,7 @@ export abstract class Caller extends Scope {
 /** A marked call. */
 export class MarkedCall extends Caller implements Site {
   readonly site = this;
-  /** Whether a function has been entered on its behalf. */
+  /** Whether a function has been entered from it, or in its async extent. */
   begun = false;
   /** Those of its callee, if it has been taken and was not begun at once. */
   private queue: Queue | undefined;
@@ -190,14 +217,20 @@ export class MarkedCall extends Caller implements Site {
   /** Notes that the callee has come back without having entered anything, and will go on later. */
   wait(): void {
     this.queue = queueOf(this.within ?? this.run, this.callee, this.self);
-    this.queue.waiting++;
+    this.queue.add(this);
   }
 
-  /** Notes that a function is entered in the call's async extent; see `Queue.nextTurn`. */
-  begin(): number | undefined {
-    if (this.queue !== undefined && !this.begun) this.queue.waiting--;
+  /**
+   * Notes that a function with a call that needs an identity was entered in the call's async extent.
+   *
+   * @returns the call that it may be for as well: the callee may begin what waits in the context of what has ended
+   */
+  enter(): MarkedCall | undefined {
+    const { begun } = this;
     this.begun = true;
-    return (this.queue ?? findQueue(this.within ?? this.run, this.callee, this.self))?.nextTurn();
+    this.queue?.delete(this);
+    if (!begun) return undefined;
+    return findQueue(this.within ?? this.run, this.callee, this.self)?.next();
   }
 
   private numberedKey(number: PathElement): string {
@@ -216,7 +249,7 @@ export class WorkflowBody extends Caller {
     within: StepExtent | null,
     readonly site: Site | null,
     private readonly timed = false,
-    private readonly entry?: FrameEntry,
+    private readonly entry?: Turn,
   ) {
     super(run, key, chain, within);
   }
@@ -267,7 +300,7 @@ export class Frame extends Scope {
   /** Whether only timing gave the frame, or one that it is below, its number. */
   readonly timed: boolean;
   /** Of the innermost function around whose key the order of entries has a part in. */
-  readonly entry: FrameEntry | undefined;
+  readonly given: FrameEntry | Turn | undefined;
   /** How often each place in this frame has been entered. */
   private counts: EntryCounts | undefined;
   /** The place whose chain was asked for last, which in a loop is the next one's too. */
@@ -282,15 +315,19 @@ export class Frame extends Scope {
     within: StepExtent | null,
     readonly site: Site | null,
     timed = false,
-    entry?: FrameEntry,
+    entry?: FrameEntry | Turn,
     /** Where places were born that now stand in the frame; see `RowDetails.through`. */
     readonly via?: Via,
   ) {
     super(run, key, chain, within, "/~");
-    this.entry = entry ?? site?.frame.entry;
+    this.given = entry ?? site?.frame.given;
     this.depth = site === null ? 0 : site.frame.depth + 1;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
+  }
+
+  get entry(): FrameEntry | undefined {
+    return this.given instanceof Turn ? this.given.entry : this.given;
   }
 
   protected override get strandSite(): Site {

@@ -2,18 +2,30 @@
  * Calls that code which is not transformed has taken and not begun, as a pool does with what waits for a free place. It may begin
  * one in the async context of another, so that nothing but the order says for which of them a function is entered.
  */
-import type { RunScope, StepExtent } from "./place.js";
+import type { MarkedCall, RunScope, StepExtent } from "./place.js";
+
+/** Of calls that never begin anything, which are not forgotten otherwise. */
+const most = 1_000;
 
 /** Of the calls of one function on one receiver, within one run or one attempt of a step's body. */
 export class Queue {
-  /** How many have been taken, and nothing was entered on their behalf yet. */
-  waiting = 0;
-  /** How often a function was entered while others waited. */
-  private entered = 0;
+  /** Those on whose behalf nothing was entered yet, in the order in which they came. */
+  private readonly waiting = new Set<MarkedCall>();
 
-  /** The number of an entry whose call only the order tells; undefined if there is but one call that it can be for. */
-  nextTurn(): number | undefined {
-    return this.waiting > 0 ? this.entered++ : undefined;
+  add(call: MarkedCall): void {
+    if (this.waiting.size === most) this.next();
+    this.waiting.add(call);
+  }
+
+  delete(call: MarkedCall): void {
+    this.waiting.delete(call);
+  }
+
+  /** Takes the one that has waited longest. */
+  next(): MarkedCall | undefined {
+    const [call] = this.waiting;
+    if (call !== undefined) this.waiting.delete(call);
+    return call;
   }
 }
 
