@@ -20,8 +20,10 @@ import { countIn, EntryCounts } from "./entry-counts.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import { keysOf, state } from "./process-state.js";
-import { findQueue, type Queue, queueOf } from "./queues.js";
+import { findQueue, queueOf } from "./queues.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
+
+const { isPromise } = types;
 
 /** What places need to know of the run that they belong to. */
 export interface RunScope {
@@ -176,8 +178,6 @@ export class MarkedCall extends Caller implements Site {
   readonly site = this;
   /** Whether a function has been entered from it, or in its async extent. */
   begun = false;
-  /** Those of its callee, if it has been taken and was not begun at once. */
-  private queue: Queue | undefined;
 
   constructor(
     readonly frame: Frame,
@@ -216,8 +216,7 @@ export class MarkedCall extends Caller implements Site {
 
   /** Notes that the callee has come back without having entered anything, and will go on later. */
   wait(): void {
-    this.queue = queueOf(this.within ?? this.run, this.callee, this.self);
-    this.queue.add(this);
+    queueOf(this.within ?? this.run, this.callee, this.self).add(this);
   }
 
   /**
@@ -228,7 +227,6 @@ export class MarkedCall extends Caller implements Site {
   enter(): MarkedCall | undefined {
     const { begun } = this;
     this.begun = true;
-    this.queue?.delete(this);
     if (!begun) return undefined;
     return findQueue(this.within ?? this.run, this.callee, this.self)?.next();
   }
@@ -359,7 +357,7 @@ export class Frame extends Scope {
     if (!this.run.open) return Reflect.apply(fn, self, args);
     const mark = new MarkedCall(this, place, path, keysOf(self), fn, self);
     const result = inMark(mark, Reflect.apply, fn, self, args);
-    if (!mark.begun && types.isPromise(result)) mark.wait();
+    if (!mark.begun && isPromise(result)) mark.wait();
     return result;
   }
 

@@ -4,28 +4,30 @@
  */
 import type { MarkedCall, RunScope, StepExtent } from "./place.js";
 
-/** Of calls that never begin anything, which are not forgotten otherwise. */
+/** How many are kept: there are functions that never enter one, and each call of theirs would wait for ever. */
 const most = 1_000;
 
 /** Of the calls of one function on one receiver, within one run or one attempt of a step's body. */
 export class Queue {
-  /** Those on whose behalf nothing was entered yet, in the order in which they came. */
-  private readonly waiting = new Set<MarkedCall>();
+  /** In the order in which they came; those that have begun by themselves are still among them. */
+  private waiting: MarkedCall[] = [];
+  private taken = 0;
 
   add(call: MarkedCall): void {
-    if (this.waiting.size === most) this.next();
-    this.waiting.add(call);
-  }
-
-  delete(call: MarkedCall): void {
-    this.waiting.delete(call);
+    if (this.waiting.length === 2 * most) {
+      this.waiting = this.waiting.slice(Math.max(this.taken, most));
+      this.taken = 0;
+    }
+    this.waiting.push(call);
   }
 
   /** Takes the one that has waited longest. */
   next(): MarkedCall | undefined {
-    const [call] = this.waiting;
-    if (call !== undefined) this.waiting.delete(call);
-    return call;
+    while (this.taken < this.waiting.length) {
+      const call = this.waiting[this.taken++]!;
+      if (!call.begun) return call;
+    }
+    return undefined;
   }
 }
 
