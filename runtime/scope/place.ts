@@ -17,9 +17,10 @@ import { types } from "node:util";
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
 import { countIn, EntryCounts } from "./entry-counts.js";
+import { keysInOrder } from "./item-keys.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
-import { keysOf, state } from "./process-state.js";
+import { state } from "./process-state.js";
 import { findQueue, queueOf } from "./queues.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
 
@@ -183,8 +184,8 @@ export class MarkedCall extends Caller implements Site {
     readonly frame: Frame,
     private readonly place: Place,
     readonly path: LoopPath,
-    /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
-    private readonly itemKeys: readonly string[] | undefined,
+    /** Of the receiver's items, if it came from `keyed`, in the order in which the callee goes through them: they replace the children's numbers. */
+    private readonly itemKeys: ReadonlyArray<string | undefined> | undefined,
     private readonly callee: object,
     private readonly self: unknown,
   ) {
@@ -355,7 +356,7 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = callable(callee, place, this.call);
     if (!this.run.open) return Reflect.apply(fn, self, args);
-    const mark = new MarkedCall(this, place, path, keysOf(self), fn, self);
+    const mark = new MarkedCall(this, place, path, keysInOrder(self, fn, args), fn, self);
     const result = inMark(mark, Reflect.apply, fn, self, args);
     if (!mark.begun && isPromise(result)) mark.wait();
     return result;
@@ -370,7 +371,7 @@ export class Frame extends Scope {
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
   itemKey(iterable: unknown, index: number): PathElement {
-    return keysOf(iterable)?.[index] ?? index;
+    return (typeof iterable === "object" && iterable !== null && state.itemKeys.get(iterable)?.[index]) || index;
   }
 }
 
