@@ -1,5 +1,6 @@
 /** What the compiler infers of the public functions. The expectations are checked by `tsc`; nothing here has to run. */
 import {
+  child,
   keyed,
   type Run,
   type RunEvent,
@@ -26,6 +27,8 @@ declare const search: (from?: string) => Promise<{ hits: string[]; next?: string
 declare const convert: (mode: "fast" | "slow", options: { range: [from: number, unit: "s" | "ms"] }) => "done" | null;
 declare const withIds: <T extends { id: string }>(first: T, rest?: readonly T[]) => Promise<T[]>;
 declare const api: { get<T>(path: string): Promise<T> };
+declare function charge(this: { fee: number }, cents: number): Promise<number>;
+declare const till: { fee: number; charge: typeof charge };
 type Parcel = { kind: "box"; size: number } | { kind: "letter" };
 const page = async (i: { cursor: number }): Promise<{ cursor: number | null; items: string[] }> => ({
   cursor: i.cursor > 3 ? null : i.cursor + 1,
@@ -163,6 +166,34 @@ describe("types", () => {
     });
   });
 
+  it("a function that declares its `this` has to be given it, as when it is called plainly", () => {
+    never(async () => {
+      // @ts-expect-error a body is called without an object
+      await step(charge, 1);
+      // @ts-expect-error nor is the one beside the dot
+      await step(till.charge, 1);
+      // @ts-expect-error in no form
+      await step("charge", till.charge, 1);
+      // @ts-expect-error in no form
+      await step({ retries: 1 }, till.charge, 1);
+      expectTypeOf(await step(() => till.charge(1))).toEqualTypeOf<number>();
+      expectTypeOf(await step(till.charge.bind(till), 1)).toEqualTypeOf<number>();
+      expectTypeOf(await step("charge", till.charge.bind(till, 1))).toEqualTypeOf<number>();
+    });
+  });
+
+  it("wrappers with types of their own", () => {
+    never(async () => {
+      const durable = <T>(fn: () => Promise<T>): Promise<T> => step(fn);
+      const wrapped =
+        <A extends unknown[], R>(fn: (...args: A) => Promise<R>) =>
+        (...args: A): Promise<R> =>
+          step(fn, ...args);
+      expectTypeOf(await durable(() => page({ cursor: 0 }))).toEqualTypeOf<Awaited<ReturnType<typeof page>>>();
+      expectTypeOf(await wrapped(search)("a")).toEqualTypeOf<{ hits: string[]; next?: string }>();
+    });
+  });
+
   it("B88: a paging loop compiles in thunk form", () => {
     never(async () => {
       let cursor: number | null = 0;
@@ -222,6 +253,41 @@ describe("types", () => {
       for (const item of keyed([{ id: "a", v: 1 }], ({ id }) => id))
         expectTypeOf(item).toEqualTypeOf<{ id: string; v: number }>();
       expectTypeOf(withoutRun(() => none())).toEqualTypeOf<Promise<"x">>();
+    });
+  });
+
+  it("an input that may be left out", () => {
+    never(async (app: Stepmark): Promise<void> => {
+      const optional = workflow("optional", async (query?: string) => query?.length);
+      const byDefault = workflow("default", async (limit: number | bigint = 10) => Number(limit));
+      const maybe = workflow("maybe", async (query: string | undefined) => query);
+      expectTypeOf(await optional("a")).toEqualTypeOf<number | undefined>();
+      expectTypeOf(await byDefault(5)).toEqualTypeOf<number>();
+      expectTypeOf(await maybe()).toEqualTypeOf<string | undefined>();
+      await Promise.all([optional(), byDefault(), child(optional), child(byDefault, 5), child(maybe, "a")]);
+      await app.start(optional);
+      await app.start(optional, undefined, { id: "run" });
+      await app.start(byDefault, 5, { id: "run" });
+      // @ts-expect-error an input of another type
+      await optional(5);
+      // @ts-expect-error an input of another type
+      await app.start(byDefault, "a");
+      // @ts-expect-error an input of another type
+      await child(maybe, 5);
+    });
+  });
+
+  it("workflows with types of their own", () => {
+    never(async (app: Stepmark): Promise<void> => {
+      const length: Workflow<string, number> = workflow("length", async (text) => text.length);
+      const made = <I, O>(fn: (input: I) => Promise<O>): Workflow<I, O> => workflow("made", fn);
+      expectTypeOf(await made(identity<string>)("a")).toEqualTypeOf<string>();
+      expectTypeOf(workflow<string, number>("named", async (text) => text.length)).toEqualTypeOf(length);
+      expectTypeOf(workflow("any", async (input: unknown) => input)).toEqualTypeOf<Workflow<unknown, unknown>>();
+      const begin = <I, O>(flow: Workflow<I, O>, input: I): Promise<Run<O>> => app.start(flow, input);
+      await begin(length, "a");
+      // @ts-expect-error two parameters: a workflow has one input
+      workflow("two", async (a: number, b: number) => a + b);
     });
   });
 

@@ -15,12 +15,17 @@ export function checkObject(what: string, given: unknown, cure: string): void {
  * @param allowed `undefined` among them for what may be left out
  * @throws InvalidArgumentError
  */
-export function checkOneOf(what: string, given: unknown, allowed: readonly unknown[]): void {
+export function checkOneOf(
+  what: string,
+  given: unknown,
+  allowed: readonly unknown[],
+  cure = "Give that, or leave it out.",
+): void {
   if (allowed.includes(given)) return;
   const names = allowed.filter((each) => each !== undefined).map((each) => JSON.stringify(each));
   const last = names.pop();
   const spelt = names.length === 0 ? last : `${names.join(", ")} or ${last}`;
-  throw new InvalidArgumentError(`${what} must be ${spelt}, not ${shown(given)}`, "Give that, or leave it out.");
+  throw new InvalidArgumentError(`${what} must be ${spelt}, not ${shown(given)}`, cure);
 }
 
 /**

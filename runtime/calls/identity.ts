@@ -13,9 +13,9 @@ import { keyOf } from "../scope/birth.js";
 import { bound, escapePart } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
 import {
-  type ClosureEntry,
   currentScope,
   type Frame,
+  type FrameEntry,
   type OutsideFrame,
   type Scope,
   type Site,
@@ -43,8 +43,8 @@ export interface Identity {
   key: string;
   chain: string;
   within: StepExtent | null;
-  /** How the closure around was entered, if that goes by the number of its entries. */
-  entry: ClosureEntry | undefined;
+  /** How the function around was entered, if its key goes by the order of entries. */
+  entry: FrameEntry | undefined;
   record: SiteRecord | undefined;
   /** The place of the call, for scopes below it. */
   site: Site | null;

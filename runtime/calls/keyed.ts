@@ -27,7 +27,7 @@ export function keyed<T>(items: Iterable<T>, by: (item: T, index: number) => str
       throw new InvalidKeyError(`Two items of \`keyed\` have the key ${JSON.stringify(key)}`, {}, cure);
     seen.add(key);
   }
-  state.itemKeys.set(array, keys);
+  state.itemKeys.set(array, Object.assign(keys, { items: [...array] }));
   return array;
 }
 

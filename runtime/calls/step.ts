@@ -48,12 +48,12 @@ export interface StepOptions {
 
 export interface Step extends Sited {
   /** Runs `fn` as a step; what it closes over is checked on replay. */
-  <R>(fn: () => R): Promise<Awaited<R>>;
+  <R>(fn: (this: void) => R): Promise<Awaited<R>>;
   /** Runs `fn(...args)` as a step; the arguments are checked on replay. */
-  <A extends unknown[], R>(fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  <A extends unknown[], R>(fn: (this: void, ...args: A) => R, ...args: A): Promise<Awaited<R>>;
   /** The same, with a name for the call site. */
-  <A extends unknown[], R>(name: string, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
-  <A extends unknown[], R>(options: StepOptions, fn: (...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  <A extends unknown[], R>(name: string, fn: (this: void, ...args: A) => R, ...args: A): Promise<Awaited<R>>;
+  <A extends unknown[], R>(options: StepOptions, fn: (this: void, ...args: A) => R, ...args: A): Promise<Awaited<R>>;
 }
 
 type Body = (...args: unknown[]) => unknown;

@@ -27,11 +27,23 @@ export function checkWorkflow(
   throw new InvalidArgumentError(`A workflow is wanted, not ${shown(given)}`, cure);
 }
 
+/** No argument, but where nothing tells the input's type: there may be none, which the next signature finds out. */
+type Typed<Input> = unknown extends Input ? [never] : [];
+
+/** An input that may be undefined may be left out. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an argument that may be void may be left out
+type InputOf<Input> = [undefined] extends [Input] ? Input | void : Input;
+
 /**
  * Registers `fn` as a workflow.
  *
  * @param name unique among the workflows of an app; runs are recorded under it
  */
+export function workflow<Input, Output>(
+  name: string,
+  fn: (input: Input) => Promise<Output>,
+  ...typed: Typed<Input>
+): Workflow<InputOf<Input>, Output>;
 export function workflow<Output>(name: string, fn: () => Promise<Output>): Workflow<void, Output>;
 export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output>;
 export function workflow<Input, Output>(name: string, fn: (input: Input) => Promise<Output>): Workflow<Input, Output> {

@@ -68,7 +68,7 @@ export interface Entry {
   chain?: string;
   /** Key of the step whose body made the call. */
   within?: string;
-  /** Digest of who entered the closure around the call, for one that goes by the number of its entries. */
+  /** Digest of how the function around the call was entered, if its key goes by the order of entries. */
   caller?: string;
   /** Digests of where the functions and instances come from that the call was given; see `scope/origins.ts`. */
   origins?: string;

@@ -1,6 +1,6 @@
 /** A sited call of a run, from the moment it is made until its outcome is delivered. */
 import type { EntryKind, SiteRecord } from "../journal/entry.js";
-import type { ClosureEntry, StepExtent } from "../scope/place.js";
+import type { FrameEntry, StepExtent } from "../scope/place.js";
 import type { RecordedCall } from "./record/record.js";
 
 /** What the public functions (`step`, `waitFor`, ...) ask a run for. Plain data but for `start`. */
@@ -14,8 +14,8 @@ export interface CallRequest {
   /** See `scope/chain.ts`. */
   chain: string;
   site: SiteRecord | undefined;
-  /** How the closure around was entered, if that goes by the number of its entries. */
-  entry: ClosureEntry | undefined;
+  /** How the function around was entered, if its key goes by the order of entries. */
+  entry: FrameEntry | undefined;
   /** The step body that makes the call. */
   within: StepExtent | null;
   /** Does what is to be done live: runs a body, opens a wait, sets a timer. Must not throw. */

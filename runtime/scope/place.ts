@@ -13,14 +13,19 @@
  * The async context is moved to each frame as it opens, so that it follows causality: a second, later entry sees the
  * frame of the first as its context and becomes its successor, while a concurrent one still sees the common parent.
  */
+import { types } from "node:util";
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
 import { extendByEntered } from "./chain.js";
 import { countIn, EntryCounts } from "./entry-counts.js";
+import { keysInOrder } from "./item-keys.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
 import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
 import type { Origins } from "./origins.js";
-import { keysOf, state } from "./process-state.js";
+import { state } from "./process-state.js";
+import { findQueue, queueOf } from "./queues.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
+
+const { isPromise } = types;
 
 /** What places need to know of the run that they belong to. */
 export interface RunScope {
@@ -72,16 +77,19 @@ export abstract class Scope {
    * a call below it needs an identity, and none otherwise.
    */
   openStrand(module: ModuleTable): Frame {
-    const { key, timed } = this.takeStrand();
-    const frame = new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed);
+    const { key, timed, entry } = this.takeStrand();
+    const frame = new Frame(module, this.run, key, this.chain, this.within, this.strandSite, timed, entry);
     frame.ordered = true;
     return frame;
   }
 
-  /** The key of the next entry by rule 3, and whether only timing gave it its number. */
-  takeStrand(): { key: string; timed: boolean } {
+  /** The key of the next entry by rule 3, whether only timing gave it its number, and whether only its turn says what it is for. */
+  takeStrand(): { key: string; timed: boolean; entry: Turn | undefined } {
     const number = this.strands++;
-    return { key: bound(numbered(this.key + this.strandMark, number)), timed: number > 0 };
+    const key = bound(numbered(this.key + this.strandMark, number));
+    const { strandSite } = this;
+    const call = callAround(strandSite);
+    return { key, timed: number > 0, entry: call && new Turn(call, key, strandSite!.frame.given) };
   }
 
   /** The place that frames opened by rule 3 count as standing in. */
@@ -99,14 +107,57 @@ export interface Site {
   readonly keyed?: boolean;
 }
 
-/** How a closure was entered that goes by the number of its entries. */
-export interface ClosureEntry {
-  /** Key of the closure's frames without the number. */
-  readonly closure: string;
-  /** How often it had been entered before. */
-  readonly number: number;
-  /** Key of the place that entered it: the marked call in progress, or else the async context. */
+/** How a function was entered whose key the order of entries has a part in. */
+export interface FrameEntry {
+  /** Of a closure that goes by the number of its entries: key of its frames without the number. */
+  readonly closure: string | undefined;
+  /** Key of the frame that was opened. */
+  readonly entered: string;
+  /** What tells the entry apart: key of the place that entered the closure, the turn of what has waited in a queue. */
   readonly caller: string;
+  /** Whether it was entered while other calls waited in the same queue. */
+  readonly queued?: boolean;
+}
+
+/** An entry by rule 3 in the async extent of a call, whose callee may have begun in it what waited. */
+class Turn {
+  private told = false;
+  private known: FrameEntry | undefined;
+
+  private readonly around: FrameEntry | undefined;
+
+  /**
+   * @param key of the frame that is opened
+   * @param given entry of the frame in whose extent it is
+   */
+  constructor(
+    private readonly call: MarkedCall,
+    private readonly key: string,
+    given: FrameEntry | Turn | undefined,
+  ) {
+    this.around = given instanceof Turn ? given.around : given;
+  }
+
+  /** Found out when the first call in it needs an identity: most functions that are entered have none, and wait for no turn. */
+  get entry(): FrameEntry | undefined {
+    if (!this.told) {
+      this.told = true;
+      this.known = this.find();
+    }
+    return this.known;
+  }
+
+  private find(): FrameEntry | undefined {
+    const { around } = this;
+    const other = this.call.enter();
+    if (other === undefined) return around;
+    return {
+      closure: around?.closure,
+      entered: this.key,
+      caller: `${around?.caller ?? ""}~${other.key}`,
+      queued: true,
+    };
+  }
 }
 
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
@@ -143,13 +194,17 @@ export abstract class Caller extends Scope {
 /** A marked call. */
 export class MarkedCall extends Caller implements Site {
   readonly site = this;
+  /** Whether a function has been entered from it, or in its async extent. */
+  begun = false;
 
   constructor(
     readonly frame: Frame,
     private readonly place: Place,
     readonly path: LoopPath,
-    /** Keys of the receiver's items, if it came from `keyed`: they replace the children's numbers. */
-    private readonly itemKeys: readonly string[] | undefined,
+    /** Of the receiver's items, if it came from `keyed`, in the order in which the callee goes through them: they replace the children's numbers. */
+    private readonly itemKeys: ReadonlyArray<string | undefined> | undefined,
+    private readonly callee: object,
+    private readonly self: unknown,
   ) {
     super(frame.run, keyOf(frame, place, path), frame.chainOf(place), frame.within);
   }
@@ -172,8 +227,26 @@ export class MarkedCall extends Caller implements Site {
 
   /** The number of the next function that is entered from here, or the key of its item. */
   private nextNumber(): PathElement {
+    this.begun = true;
     const number = this.frame.count(this.place, this.path, this.key);
     return this.itemKeys?.[number] ?? number;
+  }
+
+  /** Notes that the callee has come back without having entered anything, and will go on later. */
+  wait(): void {
+    queueOf(this.within ?? this.run, this.callee, this.self).add(this);
+  }
+
+  /**
+   * Notes that a function with a call that needs an identity was entered in the call's async extent.
+   *
+   * @returns the call that it may be for as well: the callee may begin what waits in the context of what has ended
+   */
+  enter(): MarkedCall | undefined {
+    const { begun } = this;
+    this.begun = true;
+    if (!begun) return undefined;
+    return findQueue(this.within ?? this.run, this.callee, this.self)?.next();
   }
 
   private numberedKey(number: PathElement): string {
@@ -192,6 +265,7 @@ export class WorkflowBody extends Caller {
     within: StepExtent | null,
     readonly site: Site | null,
     private readonly timed = false,
+    private readonly entry?: Turn,
     /** Whether the order of entries gave it its key. */
     private readonly ordered = false,
   ) {
@@ -204,9 +278,9 @@ export class WorkflowBody extends Caller {
 
   override openChild(module: ModuleTable, place: Place): Frame {
     if (this.site === null && this.children === 0) this.run.setRoot(module, place);
-    const frame = this.timed
-      ? new Frame(module, this.run, bound(this.childKey()), this.chain, this.within, this.site, true)
-      : super.openChild(module, place);
+    const chain = this.timed ? this.chain : this.chainInto(module, place);
+    const { run, within, site, timed, entry } = this;
+    const frame = new Frame(module, run, bound(this.childKey()), chain, within, site, timed, entry);
     if (this.ordered) frame.ordered = true;
     return frame;
   }
@@ -246,8 +320,8 @@ export class Frame extends Scope {
   readonly depth: number;
   /** Whether only timing gave the frame, or one that it is below, its number. */
   readonly timed: boolean;
-  /** Of the innermost closure around that was numbered by its entries: its key without the number, and who called it. */
-  readonly entry: ClosureEntry | undefined;
+  /** Of the innermost function around whose key the order of entries has a part in. */
+  readonly given: FrameEntry | Turn | undefined;
   /** Whether the order of entries gave the frame, or one that it is below, its key: rules 2 and 3. */
   ordered: boolean;
   /** How often each place in this frame has been entered. */
@@ -264,16 +338,20 @@ export class Frame extends Scope {
     within: StepExtent | null,
     readonly site: Site | null,
     timed = false,
-    entry?: ClosureEntry,
+    entry?: FrameEntry | Turn,
     /** Where places were born that now stand in the frame; see `RowDetails.through`. */
     readonly via?: Via,
   ) {
     super(run, key, chain, within, "/~");
-    this.entry = entry ?? site?.frame.entry;
+    this.given = entry ?? site?.frame.given;
     this.depth = site === null ? 0 : site.frame.depth + 1;
-    this.ordered = this.entry !== undefined || site?.frame.ordered === true;
+    this.ordered = this.given !== undefined || site?.frame.ordered === true;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
+  }
+
+  get entry(): FrameEntry | undefined {
+    return this.given instanceof Turn ? this.given.entry : this.given;
   }
 
   protected override get strandSite(): Site {
@@ -308,12 +386,12 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = callable(callee, place, this.call);
     if (!this.run.open) return Reflect.apply(fn, self, args);
-    const mark = new MarkedCall(this, place, path, keysOf(self));
+    const mark = new MarkedCall(this, place, path, keysInOrder(self, fn, args), fn, self);
     const { origins } = this;
-    if (origins === undefined) return inMark(mark, Reflect.apply, fn, self, args);
-    origins.noteGiven(args, mark.key);
+    origins?.noteGiven(args, mark.key);
     const result: unknown = inMark(mark, Reflect.apply, fn, self, args);
-    origins.noteResult(result, mark.key);
+    origins?.noteResult(result, mark.key);
+    if (!mark.begun && isPromise(result)) mark.wait();
     return result;
   }
 
@@ -321,7 +399,7 @@ export class Frame extends Scope {
     const place = this.module.places[index]!;
     const fn = constructible(callee, place, this.new);
     if (!this.run.open) return Reflect.construct(fn, args);
-    const mark = new MarkedCall(this, place, path, undefined);
+    const mark = new MarkedCall(this, place, path, undefined, fn, undefined);
     const { origins } = this;
     origins?.noteGiven(args, mark.key);
     const made: unknown = inMark(mark, Reflect.construct, fn, args, fn);
@@ -331,7 +409,7 @@ export class Frame extends Scope {
 
   /** The path element for the item at `index` of an iterable: its key if it came from `keyed`. */
   itemKey(iterable: unknown, index: number): PathElement {
-    return keysOf(iterable)?.[index] ?? index;
+    return (typeof iterable === "object" && iterable !== null && state.itemKeys.get(iterable)?.[index]) || index;
   }
 }
 
@@ -405,7 +483,7 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const number = visited === null ? creator.count(place, path, segment) : countIn(visited.visits, closure);
   const key = bound(numbered(closure, number));
   const chain = creator.chainOf(place);
-  const entry = caller && { closure, number, caller: caller.key };
+  const entry = caller && { closure, entered: key, caller: caller.key };
   const via = viaOf(place, creator, path, number);
   return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
 }
@@ -418,6 +496,13 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
  */
 function isVisit({ segment }: Place, creator: Frame, within: StepExtent | null): within is StepExtent {
   return within !== null && within !== creator.within && segment.endsWith("{}");
+}
+
+/** The innermost marked call around a place. */
+function callAround(site: Site | null): MarkedCall | undefined {
+  let at = site;
+  while (at !== null && !(at instanceof MarkedCall)) at = at.frame.site;
+  return at ?? undefined;
 }
 
 /** Whether a place stands inside another: in the same frame at the same or an inner iteration, or below. */
@@ -455,9 +540,13 @@ export function openWorkflow(name: string): WorkflowBody | undefined {
   const scope = currentScope();
   if (!scope?.run.open) return undefined;
   const marked = scope === state.mark;
-  const { key: parent, timed } = marked ? { key: state.mark!.childKey(), timed: false } : scope.takeStrand();
+  const {
+    key: parent,
+    timed,
+    entry,
+  } = marked ? { key: state.mark!.childKey(), timed: false, entry: undefined } : scope.takeStrand();
   const key = bound(`${parent}/${escapePart(name)}`);
-  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed, !marked);
+  const body = new WorkflowBody(scope.run, key, scope.chain, scope.within, scope.site, timed, entry, !marked);
   // As with a function's frame: a later call by the same code is this one's successor.
   if (!marked) state.context.enterWith(body);
   return body;

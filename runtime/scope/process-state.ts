@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { VersionConflictError } from "../errors.js";
+import type { ItemKeys } from "./item-keys.js";
 import type { ModuleTable } from "./module-table.js";
 import type { Caller, OutsideFrame, Scope } from "./place.js";
 import type { Row } from "./site-table.js";
@@ -25,17 +26,12 @@ export interface ProcessState {
   /** The newest table of each module path. */
   readonly modules: Map<string, ModuleTable>;
   /** Keys of the arrays that `keyed` made. */
-  readonly itemKeys: WeakMap<object, readonly string[]>;
+  readonly itemKeys: WeakMap<object, ItemKeys>;
   /** Registers a module and returns its root frame; generated code calls it. See `generated-code.ts`. */
   module?: (path: string, text: string, rows: readonly Row[], retired?: readonly string[]) => OutsideFrame;
 }
 
 export const state: ProcessState = share();
-
-/** The keys of the items of an array that `keyed` made. */
-export function keysOf(value: unknown): readonly string[] | undefined {
-  return typeof value === "object" && value !== null ? state.itemKeys.get(value) : undefined;
-}
 
 function share(): ProcessState {
   const globals = globalThis as unknown as Record<symbol, ProcessState | undefined>;

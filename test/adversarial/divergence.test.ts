@@ -15,7 +15,7 @@ import {
   workflow,
 } from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
-import { Emitter, limiter } from "../support/unseen.js";
+import { Emitter, limiter, sequence, wrapped } from "../support/unseen.js";
 
 const id = "run";
 let ran: string[] = [];
@@ -43,6 +43,8 @@ const draw = async (): Promise<number> => {
   ran.push("draw");
   return ++tickets;
 };
+
+const drawOne = (): Promise<number> => step(draw);
 
 async function recorded(flow: AnyWorkflow, others: AnyWorkflow[] = []): Promise<MemoryStore> {
   const store = memoryStore();
@@ -272,6 +274,16 @@ describe("I3: branches that come to one closure in another order, since they wai
         const ticket = async (): Promise<number> => step(draw);
         return Promise.all(items.map(async (item) => raw(item).then(() => limit(ticket))));
       }),
+    "a limiter that binds nothing, given a function of the module": (name, raw) =>
+      workflow(name, async () => {
+        const limit = limiter(1);
+        return Promise.all(items.map(async (item) => raw(item).then(() => limit(drawOne))));
+      }),
+    "bottleneck, given a function of the module": (name, raw) =>
+      workflow(name, async () => {
+        const ticket = new Bottleneck({ maxConcurrent: 1 }).wrap(drawOne);
+        return Promise.all(items.map(async (item) => raw(item).then(() => ticket())));
+      }),
     "an emitter": (name, raw) =>
       workflow(name, async () => {
         const emitter = new Emitter();
@@ -326,6 +338,87 @@ describe("I3: entries of one closure that were answered out of turn, and ask for
     const store = await recorded(flow);
     await expect(resumed(store.fork(id, 1), flow)).rejects.toMatchObject({ code: "AMBIGUOUS_SCOPE" });
     expect(ran).toEqual([]);
+  });
+});
+
+describe("I3: a function of the module that a limiter begins in the context of whichever call has ended", () => {
+  class Job {
+    constructor(readonly name: string) {}
+  }
+  const work = async ({ name }: Job): Promise<string> => {
+    ran.push(name);
+    return `done ${name}`;
+  };
+  const workOn = (job: Job): Promise<string> => step(work, job);
+  const jobOf = workflow("job", async (job: Job) => step(work, job));
+  const names = ["a", "b", "c", "d"];
+  const jobs = names.map((name) => new Job(name));
+  const expected = names.map((name) => `done ${name}`);
+  const turns = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  /** In the first process the place of the task that ends first is free again after the other's; later it is not. */
+  const pause = (ended: number): Promise<void> => turns(ended === (isFirst ? 0 : 1) ? 60 : 1);
+
+  it.each<[string, AnyWorkflow]>([
+    [
+      "a function",
+      workflow("limited", async () => {
+        const limit = limiter(2, "oldest", pause);
+        return Promise.all(jobs.map((job) => limit(workOn, job)));
+      }),
+    ],
+    [
+      "a workflow",
+      workflow("limited-workflow", async () => {
+        const limit = limiter(2, "oldest", pause);
+        return Promise.all(jobs.map((job) => limit(jobOf, job)));
+      }),
+    ],
+    [
+      "a function wrapped once",
+      workflow("limited-wrapped", async () => {
+        const limit = limiter(2, "oldest", pause);
+        const limited = wrapped(limit, workOn);
+        return Promise.all(jobs.map((job) => limited(job)));
+      }),
+    ],
+    [
+      "a function, by functions that were made earlier",
+      workflow("limited-later", async () => {
+        const limit = limiter(2, "oldest", pause);
+        return Promise.all(jobs.map((job) => Promise.resolve(job).then(async (each) => limit(workOn, each))));
+      }),
+    ],
+  ])("%s: no job gets another's outcome, though nothing else tells them apart", async (_name, flow) => {
+    const store = await recorded(flow);
+    expect(await store.read(id)).toMatchObject({ status: "completed" });
+    const { length } = await store.entries(id);
+    expect(length).toBe(names.length);
+    const kept = (count: number): Promise<unknown> => resumed(store.fork(id, count), flow).catch((error) => error.code);
+    // What comes after the first two is in the order of the pauses.
+    for (const count of [0, 1, 2]) expect(await kept(count)).toEqual(expected);
+    for (const count of [3, 4]) expect(await kept(count)).toBe("AMBIGUOUS_SCOPE");
+    ran = [];
+    isFirst = true;
+    expect(await kept(3)).toEqual(expected);
+    expect(ran).toEqual(["d"]);
+    expect(await kept(4)).toEqual(expected);
+  });
+
+  it("calls of it one after the other, in several branches at once, may come in another order", async () => {
+    const flow = workflow("sequences", async () =>
+      Promise.all(
+        ["a", "b"].map(async (item) => {
+          await turns((item === "a") === isFirst ? 1 : 60);
+          return sequence([1, 2, 3], drawOne);
+        }),
+      ),
+    );
+    const store = await recorded(flow);
+    for (let count = 0; count <= 6; count++) {
+      expect(await resumed(store.fork(id, count), flow).catch((error) => error.code)).toHaveLength(2);
+    }
   });
 });
 

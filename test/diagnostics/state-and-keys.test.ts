@@ -142,6 +142,31 @@ describe("a name that is known only at run time is told", () => {
   });
 });
 
+describe("keys of items that get lost are told", () => {
+  const by = "keyed(items, (x: any) => x.id)";
+  const each = ".map(async (x: any) => step(f, x))";
+  it.each<[string, string[]]>([
+    [`for (const x of ${by}) await step(f, x);`, []],
+    [`await Promise.all(${by}${each});`, []],
+    [`await Promise.all((${by} as any[])${each});`, []],
+    [`const list = ${by}; await Promise.all(list${each}); return list.length;`, []],
+    [`const list = ${by}; list.sort(); await Promise.all(list${each});`, []],
+    [`await Promise.all(${by}.sort()${each});`, []],
+    [`for (const x of items) for (const y of ${by}) await step(f, [x, y]);`, []],
+    [`await Promise.all(${by}.filter((x: any) => x.ok)${each});`, [`5006 ${by}`]],
+    [`await Promise.all(${by}.slice(1)${each});`, [`5006 ${by}`]],
+    [`for (const x of [...${by}]) await step(f, x);`, [`5006 ${by}`]],
+    [`for (const [i, x] of ${by}.entries()) await step(f, [i, x]);`, [`5006 ${by}`]],
+    [`for (const x of ${by}.reverse()) await step(f, x);`, [`5006 ${by}.reverse()`]],
+    [`const list = ${by}; for (const x of list) await step(f, x);`, ["5006 list"]],
+    [`const list = ${by}; await Promise.all(list.filter((x: any) => x.ok)${each});`, ["5006 list"]],
+    [`await Promise.all(Array.from(${by}, async (x) => step(f, x)));`, [`5006 ${by}`]],
+    [`const keyed = (xs: any[], by: any) => xs; for (const x of [...${by}]) await step(f, x);`, []],
+  ])("%s", (statements, expected) => {
+    expect(toldIn(statements)).toEqual(expected);
+  });
+});
+
 it("all options of a step are known in JavaScript", () => {
   const options = '{ name: "a", key: "k", retries: 1, backoff: 1, timeout: 1, executor: undefined }';
   const module = `export const w = workflow("w", async () => { await step(${options}, () => 1); });`;

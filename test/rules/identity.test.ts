@@ -118,6 +118,49 @@ describe("keys", () => {
     expect(await failure(twice)).toMatchObject({ code: "INVALID_KEY" });
   });
 
+  it("keyed items go by their own keys, whatever order they are gone through in", async () => {
+    const letters = ["a", "b", "c"];
+    const by = (x: string): string => x;
+    const flow = workflow("keyed-orders", async () => {
+      const sorted = keyed(letters, by).sort().reverse();
+      const grown = keyed(letters, by);
+      grown.push("d");
+      grown.shift();
+      const right: Promise<string>[] = [];
+      keyed(letters, by).reduceRight((_, x) => right.push(step("right", work, x)), 0);
+      const last: Promise<string>[] = [];
+      keyed(letters, by).findLast((x) => last.push(step("last", work, x)) === 0);
+      return [
+        await Promise.all(sorted.map((x) => step("sorted", work, x))),
+        await Promise.all(grown.map((x) => step("grown", work, x))),
+        await Promise.all(right),
+        await Promise.all(last),
+        await keyed(letters, by).reduce(
+          async (all, x) => (await all) + (await step("first", work, x)),
+          Promise.resolve(""),
+        ),
+        await (keyed(letters, by) as unknown[]).reduce(
+          async (all, x) => `${await all} ${await step("none", work, `${x}`)}`,
+        ),
+      ];
+    });
+    const store = await replayFromEveryPrefix({
+      workflow: flow,
+      bodies,
+      expected: [
+        ["work(c)", "work(b)", "work(a)"],
+        ["work(b)", "work(c)", "work(d)"],
+        ["work(c)", "work(b)", "work(a)"],
+        ["work(c)", "work(b)", "work(a)"],
+        "work(a)work(b)work(c)",
+        "a work(b) work(c)",
+      ],
+    });
+    const items = (await store.entries(id)).map(({ key, args }) => [/\["?(\w+)"?\]\/\w+$/.exec(key)?.[1], args]);
+    // The one that came later has no key.
+    expect(items.filter(([key, args]) => args !== `["${key}"]`)).toEqual([["2", '["d"]']]);
+  });
+
   it("deep recursion keeps keys bounded and unique", async () => {
     const flow = workflow("deep", async () => {
       const descend = async (depth: number): Promise<number> =>

@@ -34,17 +34,27 @@ export async function sequence<T, R>(items: T[], fn: (item: T) => Promise<R>): P
   return results;
 }
 
-/** At most `most` tasks at a time; the waiting one that is `next` starts in the async context of the one that ended. */
-export function limiter(most: number, next: "oldest" | "newest" = "oldest"): <T>(task: Task<T>) => Promise<T> {
+/**
+ * At most `most` tasks at a time; the waiting one that is `next` starts in the async context of the one that ended.
+ *
+ * @param pause what the place of the one that ended, by number, waits for before it takes another
+ */
+export function limiter(
+  most: number,
+  next: "oldest" | "newest" = "oldest",
+  pause?: (ended: number) => Promise<void>,
+): <A extends unknown[], T>(task: (...args: A) => Promise<T>, ...args: A) => Promise<T> {
   let running = 0;
+  let ended = 0;
   const waiting: Array<() => void> = [];
-  return (task) =>
+  return (task, ...args) =>
     new Promise((resolve, reject) => {
       const start = (): void => {
         running++;
-        task()
+        task(...args)
           .then(resolve, reject)
-          .finally(() => {
+          .finally(async () => {
+            if (pause) await pause(ended++);
             running--;
             (next === "oldest" ? waiting.shift() : waiting.pop())?.();
           });
@@ -52,6 +62,14 @@ export function limiter(most: number, next: "oldest" | "newest" = "oldest"): <T>
       if (running < most) start();
       else waiting.push(start);
     });
+}
+
+/** `fn`, through `limit`. */
+export function wrapped<A extends unknown[], T>(
+  limit: (task: (...args: A) => Promise<T>, ...args: A) => Promise<T>,
+  fn: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
+  return (...args) => limit(fn, ...args);
 }
 
 export class Emitter {

@@ -16,6 +16,7 @@ import { identity, reExports } from "./identity.js";
 import { ignores } from "./ignore.js";
 import { keys } from "./keys.js";
 import { type DiagnosticsOption, isOff, levelOf } from "./levels.js";
+import { lostItemKeys } from "./lost-item-keys.js";
 import { type DiagnosticCode, kinds } from "./table.js";
 
 export { type Diagnostic, formatDiagnostic } from "./diagnostic.js";
@@ -28,7 +29,8 @@ const rules: readonly { readonly rule: Rule; readonly codes: readonly Diagnostic
   { rule: determinism, codes: codesFrom("STEPMARK3") },
   { rule: capturedState, codes: ["STEPMARK4001"] },
   { rule: detachedMethods, codes: ["STEPMARK4002"] },
-  { rule: keys, codes: codesFrom("STEPMARK5") },
+  { rule: keys, codes: codesFrom("STEPMARK5").filter((code) => code !== "STEPMARK5006") },
+  { rule: lostItemKeys, codes: ["STEPMARK5006"] },
   { rule: identicalCalls, codes: codesFrom("STEPMARK7") },
 ];
 

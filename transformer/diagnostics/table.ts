@@ -98,6 +98,10 @@ export const kinds = {
     title: "Name that is no literal",
     cure: "A call is named when it is compiled. Write a literal, or leave `name` out; what is only known at run time can be a `key`.",
   },
+  STEPMARK5006: {
+    title: "Keys of items that get lost",
+    cure: "Filter and sort before, and write `keyed` in the head of the `for-of` or before `.map(...)`: `for (const item of keyed(items.filter(...), by))`.",
+  },
   STEPMARK6001: {
     title: "Function that leads to steps in a file that is not transformed",
     cure: 'Name the file in the `include` option, or import "stepmark" in it.',

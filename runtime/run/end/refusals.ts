@@ -81,8 +81,16 @@ const afterFailure =
   "the order of things: this was recorded after the failure of a step that runs again. Give steps that a failure hands to another branch (jobs of a shared queue, say) a `key`";
 
 export function enteredInAnotherOrder(runId: string, call: Call): AmbiguousScopeError {
+  const place = { runId, key: call.key, at: placeOf(call.site) };
+  if (call.entry?.queued) {
+    return new AmbiguousScopeError(
+      place,
+      "Code that was not transformed calls a function for several calls that wait in one queue, and their order differs from the recorded one",
+      "Give it a function made for each call, `() => helper(x)`, name the file in `include`, or give the step a `key`.",
+    );
+  }
   return new AmbiguousScopeError(
-    { runId, key: call.key, at: placeOf(call.site) },
+    place,
     "A function that was made once and is called from several places goes by the order of its calls, and that order differs from the recorded one",
     "Make the function in each branch, or at module level, or give the step a `key`.",
   );

@@ -38,10 +38,10 @@ export class Checks {
   readonly edited: string[] = [];
   /** Whether anything that edits did may be accepted. */
   private readonly mayAccept: boolean;
-  /** Calls in closures that were answered with what another caller's entry had come to, and the numbers of the entries that made them. */
-  private readonly displaced = new Map<string, Set<number>>();
+  /** Calls in closures that were answered with what another caller's entry had come to, and the frames of the entries that made them. */
+  private readonly displaced = new Map<string, Set<string>>();
   /** Those that the record does not know. */
-  private readonly unknown = new Map<string, Set<number>>();
+  private readonly unknown = new Map<string, Set<string>>();
   /** Whether the journal says what this resume accepts. */
   private isSaid: boolean;
 
@@ -209,14 +209,14 @@ export class Checks {
 }
 
 /** Notes the entry of a closure that has made a call. */
-function note(calls: Map<string, Set<number>>, call: Call): void {
+function note(calls: Map<string, Set<string>>, call: Call): void {
   const made = siteInClosure(call);
-  const numbers = calls.get(made) ?? new Set();
-  calls.set(made, numbers.add(call.entry!.number));
+  const frames = calls.get(made) ?? new Set();
+  calls.set(made, frames.add(call.entry!.entered));
 }
 
 /** Whether another entry of the closure has made the like of a call. */
-function isOfOthers(calls: ReadonlyMap<string, ReadonlySet<number>>, call: Call): boolean {
-  const numbers = calls.get(siteInClosure(call));
-  return numbers !== undefined && numbers.size > (numbers.has(call.entry!.number) ? 1 : 0);
+function isOfOthers(calls: ReadonlyMap<string, ReadonlySet<string>>, call: Call): boolean {
+  const frames = calls.get(siteInClosure(call));
+  return frames !== undefined && frames.size > (frames.has(call.entry!.entered) ? 1 : 0);
 }

@@ -1,5 +1,6 @@
 /**
- * Closures that go by the number of their entries (rule 2 of scopes): the number is theirs as long as they are entered in
+ * Functions whose keys the order of their entries has a part in: closures, which go by the number of their entries (rule 2 of
+ * scopes), and what a queue begins in the async context of another call (rule 3). The keys are theirs as long as they are entered in
  * the same order, which a failed step that runs again may change.
  */
 import { createHash } from "node:crypto";
@@ -7,7 +8,7 @@ import type { Entry } from "../../journal/entry.js";
 import type { Call } from "../call.js";
 import type { RunRecordView } from "./record.js";
 
-/** A digest of who entered the closure around a call, if anybody is known to have. */
+/** A digest of what tells the entry of the function around a call apart, if anything does. */
 export function callerOf({ entry }: Pick<Call, "entry">): string | undefined {
   return entry && createHash("sha256").update(entry.caller).digest("hex").slice(0, 8);
 }
@@ -22,13 +23,13 @@ export function isAnothers(call: Pick<Call, "entry">, { caller }: Pick<Entry, "c
  * that time.
  */
 export function isFromBodyInside({ entry, within }: Call, recorded: Pick<Entry, "within">): boolean {
-  if (entry === undefined || recorded.within === undefined || recorded.within === within?.key) return false;
+  if (entry?.closure === undefined || recorded.within === undefined || recorded.within === within?.key) return false;
   return recorded.within.startsWith(entry.closure.slice(0, entry.closure.lastIndexOf("/") + 1));
 }
 
-/** What calls have in common that entries of one closure make in one place with equal arguments. */
+/** What calls have in common that entries of one closure, or of one queue, make in one place with equal arguments. */
 export function siteInClosure({ entry, site, args }: Call): string {
-  return JSON.stringify([entry?.closure, site?.container, site?.anchor, args]);
+  return JSON.stringify([entry?.queued ? undefined : entry?.closure, site?.container, site?.anchor, args]);
 }
 
 /**
@@ -38,9 +39,11 @@ export function siteInClosure({ entry, site, args }: Call): string {
 export function changedPlaces(call: Pick<Call, "key" | "entry">, entry: Entry, record: RunRecordView): boolean {
   if (!isAnothers(call, entry)) return false;
   const { site, args } = entry;
-  const { closure } = call.entry!;
+  const { closure, queued } = call.entry!;
+  // A queue may have its calls from anywhere.
+  const among = queued || closure === undefined ? "" : closure;
   for (const [key, other] of record.calls) {
-    if (key === call.key || !key.startsWith(closure)) continue;
+    if (key === call.key || !key.startsWith(among)) continue;
     const sameSite = other.site?.container === site?.container && other.site?.anchor === site?.anchor;
     if (sameSite && other.args === (args ?? "")) return true;
   }
