@@ -137,8 +137,8 @@ class StoreWithBlobs implements Store {
     return posted && { ...posted, value };
   }
 
-  async inbox(id: string): Promise<Message[]> {
-    return changed(await this.#store.inbox(id), refers, async (message) => ({
+  async inbox(id: string, after?: number): Promise<Message[]> {
+    return changed(await this.#store.inbox(id, after), refers, async (message) => ({
       ...message,
       value: await this.#fetched(referenceIn(message.value)!, { runId: id, key: message.target }),
     }));

@@ -221,10 +221,10 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       return put(id, message);
     },
 
-    async inbox(id: string): Promise<Message[]> {
+    async inbox(id: string, after = 0): Promise<Message[]> {
       const messages = runs.get(id)?.inbox ?? [];
       return messages
-        .filter(({ used }) => !used)
+        .filter(({ used, number }) => !used && number > after)
         .map(({ number, target, value, at }) => ({ number, target, value, at }));
     },
 

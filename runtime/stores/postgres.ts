@@ -261,8 +261,8 @@ class Postgres implements Store {
     return { number, target, value, at };
   }
 
-  async inbox(id: string): Promise<Message[]> {
-    const rows = await this.#ask(id, this.#statements.inbox, [id]);
+  async inbox(id: string, after = 0): Promise<Message[]> {
+    const rows = await this.#ask(id, this.#statements.inbox, [id, after]);
     return rows.map(({ number, target, value, at }) =>
       messageOf(id, { number: Number(number), target: target as string, value: value as string, at: Number(at) }),
     );

@@ -258,10 +258,11 @@ class Sqlite implements Store {
     for (const listener of this.#listeners) queueMicrotask(() => listener(id));
   }
 
-  async inbox(id: string): Promise<Message[]> {
-    return this.#use(id, ({ statements }) =>
-      (statements.inbox.all(id) as Message[]).map((message) => messageOf(id, message)),
-    );
+  async inbox(id: string, after = 0): Promise<Message[]> {
+    return this.#use(id, ({ statements }) => {
+      const messages = after === 0 ? statements.inbox.all(id) : statements.inboxAfter.all(id, after);
+      return (messages as Message[]).map((message) => messageOf(id, message));
+    });
   }
 
   async messaged(ids: readonly string[]): Promise<string[]> {

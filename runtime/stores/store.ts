@@ -184,8 +184,8 @@ export interface Store {
    * @returns undefined if there was one
    */
   post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
-  /** Unused messages in order of arrival. */
-  inbox(id: string): Promise<Message[]>;
+  /** Unused messages in order of arrival: those whose number is higher than `after` (default 0: all). */
+  inbox(id: string, after?: number): Promise<Message[]>;
   /** Of these runs, those with messages that are not used. */
   messaged(ids: readonly string[]): Promise<string[]>;
   /** Calls `listener` with a run's id after a message was put into its inbox through this very store object; returns the way to stop. */

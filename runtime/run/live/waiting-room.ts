@@ -45,7 +45,6 @@ export class WaitingRoom {
   /** Open waits by replay key. */
   readonly open = new Map<string, OpenWait>();
   private readonly alarms = new Map<string, Timer>();
-  private readonly used = new Set<number>();
 
   /** How many timers run. */
   get timers(): number {
@@ -89,19 +88,13 @@ export class WaitingRoom {
     }
   }
 
-  /** The open wait that a message is for, by key or by name; undefined if there is none, or the message is used up. */
-  find({ number, target }: Message): OpenWait | undefined {
-    if (this.used.has(number)) return undefined;
+  /** The open wait that a message is for, by key or by name. */
+  find({ target }: Message): OpenWait | undefined {
     const byKey = this.open.get(target);
     if (byKey !== undefined) return byKey;
     // The one that has been open longest under that name.
     for (const wait of this.open.values()) if (wait.name === target) return wait;
     return undefined;
-  }
-
-  /** A message will not be used again. */
-  use({ number }: Message): void {
-    this.used.add(number);
   }
 
   clear(): void {
