@@ -525,6 +525,12 @@ export class Execution implements RunScope {
     });
   }
 
+  /** Nothing is kept but how the run has ended, whoever holds on to it. */
+  clear(): void {
+    this.replay.clear();
+    this.asked.clear();
+  }
+
   private close(): void {
     this.endVigil();
     this.patience.lift();
