@@ -45,6 +45,7 @@ import type {
   RunRecord,
   RunStanding,
   Store,
+  StoredStatus,
   Timer,
   WholeRun,
 } from "./store.js";
@@ -137,13 +138,13 @@ class Sqlite implements Store {
 
   async list(filter: ListFilter): Promise<RunRecord[]> {
     return this.#use(undefined, (open) => {
-      const statuses = filter.status === undefined ? undefined : [filter.status].flat();
+      const statuses = [...new Set([filter.status ?? allStatuses].flat())];
+      if (statuses.length === 0) return [];
       const { workflow, unchangedSince, limit = -1, skip = 0 } = filter;
-      const values: Value[] = [
-        ...(statuses ?? []),
-        ...[workflow, unchangedSince].filter((value) => value !== undefined),
-      ];
-      const statement = listStatement(open, filter, statuses?.length);
+      const conditions = [workflow, unchangedSince].filter((value) => value !== undefined);
+      const most = limit < 0 ? -1 : limit + skip;
+      const values: Value[] = statuses.flatMap((status) => [status, ...conditions, most]);
+      const statement = listStatement(open, filter, statuses.length);
       return statement.all(...values, limit, skip).map((row) => runOf(row as Row));
     });
   }
@@ -438,19 +439,28 @@ function restore(statements: Open["statements"], { run, entries, inbox }: WholeR
   }
 }
 
+const allStatuses = Object.keys({
+  ...{ running: 1, waiting: 1, completed: 1, failed: 1, cancelled: 1 },
+} satisfies Record<StoredStatus, 1>) as StoredStatus[];
+
+/**
+ * Of each status by itself, as the index has them in order: else all runs there are would be gone through, values and all, for the
+ * few that are newest, and nothing else is done in the process meanwhile.
+ */
 function listStatement(
   { connection, lists }: Open,
   { workflow, unchangedSince }: ListFilter,
-  statuses: number | undefined,
+  statuses: number,
 ): Statement {
   const conditions = [
-    ...(statuses === undefined ? [] : [`status IN (${Array(statuses).fill("?").join(", ")})`]),
+    "status = ?",
     ...(workflow === undefined ? [] : ["workflow = ?"]),
     ...(unchangedSince === undefined ? [] : ["updated_at < ?"]),
   ];
-  const where = conditions.length ? `WHERE ${conditions.join(" AND ")}` : "";
-  const order = unchangedSince === undefined ? "DESC" : "ASC";
-  const sql = `SELECT * FROM runs ${where} ORDER BY created_at ${order}, number ${order} LIMIT ? OFFSET ?`;
+  const direction = unchangedSince === undefined ? "DESC" : "ASC";
+  const order = `ORDER BY created_at ${direction}, number ${direction}`;
+  const ofOne = `SELECT * FROM (SELECT * FROM runs WHERE ${conditions.join(" AND ")} ${order} LIMIT ?)`;
+  const sql = `${Array(statuses).fill(ofOne).join(" UNION ALL ")} ${order} LIMIT ? OFFSET ?`;
   let statement = lists.get(sql);
   if (!statement) {
     statement = connection.prepare(sql);

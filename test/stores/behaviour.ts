@@ -161,6 +161,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await ids({ limit: 0 })).toEqual([]);
       expect(await ids({ status: "running" })).toEqual(["middle too", "middle"]);
       expect(await ids({ status: ["waiting", "failed"] })).toEqual(["new", "old"]);
+      expect(await ids({ status: ["failed", "failed"] })).toEqual(["old"]);
+      expect(await ids({ skip: 1, limit: 2 })).toEqual(["middle too", "middle"]);
       expect(await ids({ status: [] })).toEqual([]);
       expect(await ids({ workflow: "fulfil", status: ["failed", "running"], limit: 2 })).toEqual([
         "middle too",
