@@ -72,6 +72,7 @@ export class ActiveRun implements RunSource, EventFeed {
       this.notify();
       // What is left of a run that this process gave up may be all that a listener can still get.
       if (ending.status !== "left") this.tail.clear();
+      execution.clear();
     });
   }
 

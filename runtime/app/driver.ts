@@ -24,6 +24,7 @@ import { isCancelRequest } from "../run/live/cancel-request.js";
 import { encodeError } from "../run/live/outcome.js";
 import { arrange, toRunAgain } from "../run/record/record.js";
 import { KEY_SCHEME } from "../scope/key.js";
+import { outsideRuns } from "../scope/outside.js";
 import type { RunRecord, Store } from "../stores/store.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ActiveRun } from "./active-run.js";
@@ -178,7 +179,8 @@ export class Driver {
     if (active) return Promise.resolve(new Run<O>(id, active));
     let driven = this.driven.get(id) as Promise<Run<O>> | undefined;
     if (driven === undefined) {
-      driven = this.take<O>(id, options).finally(() => this.driven.delete(id));
+      // A run that is begun in the midst of another one is no part of it, and must not keep it in memory.
+      driven = outsideRuns(() => this.take<O>(id, options)).finally(() => this.driven.delete(id));
       this.driven.set(id, driven);
     }
     return driven;

@@ -44,8 +44,8 @@ class StoreWithBlobs implements Store {
   readonly #store: Store;
   readonly #place: BlobPlace | undefined;
   readonly #above: number;
-  /** Of each run the last append that waits for its blobs: none may overtake it. */
-  readonly #last = new Map<string, Promise<void>>();
+  /** Of each run the last of what waits for blobs, and of what removes them: nothing may overtake it. */
+  readonly #last = new Map<string, Promise<unknown>>();
 
   constructor(store: Store, place: BlobPlace | undefined, above: number) {
     this.#store = store;
@@ -54,7 +54,11 @@ class StoreWithBlobs implements Store {
   }
 
   async create(run: NewRun): Promise<{ created: boolean; run: RunRecord }> {
-    const { created, run: found } = await this.#store.create({ ...run, input: await this.#kept(run.id, run.input) });
+    const { id, input } = run;
+    const create = async (): Promise<{ created: boolean; run: RunRecord }> =>
+      this.#store.create({ ...run, input: await this.#kept(id, input) });
+    // The blobs of an older run of that id may be about to be removed.
+    const { created, run: found } = await (this.#isLarge(input) ? this.#inTurn(id, create) : create());
     return { created, run: await this.#whole(found) };
   }
 
@@ -121,19 +125,14 @@ class StoreWithBlobs implements Store {
       await before?.catch(() => {});
       await this.#store.append(id, fence, kept, keptChange);
     };
-    const appended = keep();
-    this.#last.set(id, appended);
-    const forget = (): void => {
-      if (this.#last.get(id) === appended) this.#last.delete(id);
-    };
-    appended.then(forget, forget);
-    return appended;
+    return this.#noted(id, keep());
   }
 
   async post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined> {
     const { value } = message;
-    await this.#appended(id);
-    const posted = await this.#store.post(id, { ...message, value: await this.#kept(id, value) }, options);
+    const post = async (): Promise<Message | undefined> =>
+      this.#store.post(id, { ...message, value: await this.#kept(id, value) }, options);
+    const posted = await (this.#isLarge(value) ? this.#inTurn(id, post) : this.#appended(id).then(post));
     return posted && { ...posted, value };
   }
 
@@ -153,10 +152,11 @@ class StoreWithBlobs implements Store {
   }
 
   async delete(id: string, updatedAt?: number): Promise<boolean> {
-    await this.#appended(id);
-    const deleted = await this.#store.delete(id, updatedAt);
-    if (deleted) await this.#of(id, "removed", (place, run) => place.remove(run));
-    return deleted;
+    return this.#inTurn(id, async () => {
+      const deleted = await this.#store.delete(id, updatedAt);
+      if (deleted) await this.#of(id, "removed", (place, run) => place.remove(run));
+      return deleted;
+    });
   }
 
   async close(): Promise<void> {
@@ -169,10 +169,32 @@ class StoreWithBlobs implements Store {
     await this.#last.get(id)?.catch(() => {});
   }
 
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#appended(id);
+    return this.#noted(
+      id,
+      before.then(() => work()),
+    );
+  }
+
+  /** What comes for the run waits for it. */
+  #noted<T>(id: string, done: Promise<T>): Promise<T> {
+    this.#last.set(id, done);
+    const forget = (): void => {
+      if (this.#last.get(id) === done) this.#last.delete(id);
+    };
+    done.then(forget, forget);
+    return done;
+  }
+
+  #isLarge(text: string): boolean {
+    return this.#place !== undefined && belongsElsewhere(text, this.#above);
+  }
+
   #holdsLarge(entries: readonly Entry[], change: RunChange | undefined): boolean {
     if (this.#place === undefined) return false;
     const values = [...entries.map(({ value }) => value), change?.output, change?.error];
-    return values.some((value) => value && belongsElsewhere(value, this.#above));
+    return values.some((value) => value && this.#isLarge(value));
   }
 
   async #keepRun({ run, entries, inbox }: WholeRun): Promise<WholeRun> {
@@ -200,7 +222,7 @@ class StoreWithBlobs implements Store {
 
   /** What is to stand in the store for a value, which is durable in the place by then if it belongs there. */
   async #kept(id: string, text: string): Promise<string> {
-    if (this.#place === undefined || !belongsElsewhere(text, this.#above)) return text;
+    if (!this.#isLarge(text)) return text;
     const content = Buffer.from(text, "utf8");
     const reference = referenceTo(content);
     await this.#of(id, "kept", (place, run) => place.put(run, reference.digest, content));

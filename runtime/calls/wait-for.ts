@@ -77,7 +77,7 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
         if (due !== undefined) setLimit(execution, call, name, since, due);
-        void execution.inbox.read();
+        void execution.inbox.read(call.key);
       };
       if (known) return open();
       const details = { name, value: shown, startedAt: since, endedAt: since, ...(due !== undefined && { due }) };

@@ -51,6 +51,12 @@ export class AskedCalls {
     this.replay.forgetFailures(outer);
   }
 
+  clear(): void {
+    this.keys.clear();
+    this.inside.clear();
+    this.underWay.clear();
+  }
+
   /** A step is done, so that its body will not ask again. */
   over(outer: string): void {
     for (const key of this.inside.get(outer) ?? []) this.replay.forget(key);

@@ -32,7 +32,7 @@ import { WaitingRoom } from "./live/waiting-room.js";
 import { acceptEntry, newEntry } from "./new-entry.js";
 import type { Children, ExecutionOptions } from "./options.js";
 import { Patience } from "./patience.js";
-import { whenNothingIsLeft } from "./process-end.js";
+import { Acceptance } from "./record/acceptance.js";
 import { type ChangeRequest, Changes } from "./record/changes.js";
 import { Checks } from "./record/checks.js";
 import { EditedCode } from "./record/edited-code.js";
@@ -42,6 +42,7 @@ import { recordedHere } from "./record/record.js";
 import { Replay } from "./record/replay.js";
 import { Standstill } from "./standstill.js";
 import { Turns } from "./turns.js";
+import { keepVigil } from "./vigil.js";
 
 export class Execution implements RunScope {
   readonly id: string;
@@ -74,6 +75,7 @@ export class Execution implements RunScope {
   private readonly turns: Turns;
   private readonly standstill: Standstill;
   private readonly patience: Patience;
+  private readonly acceptance: Acceptance;
   private endVigil = (): void => {};
 
   constructor(private readonly options: ExecutionOptions) {
@@ -95,14 +97,15 @@ export class Execution implements RunScope {
     this.present = new PresentCode(record);
     const code = new EditedCode(this.replay, this.present, state.modules);
     this.origins = new Origins(record.origins);
-    this.checks = new Checks(options, this.replay, code, this.origins);
+    this.acceptance = new Acceptance(options, record.accepted, code);
+    this.checks = new Checks(id, this.replay, code, this.acceptance, this.origins);
     this.changes = new Changes(this.replay, code, this.present, (within) => this.accepts(within));
     const { lastSeq, process: lastProcess } = record;
     const { fence, keeper, hold } = options;
     this.journal = new JournalWriter({
       ...{ id, store, lastSeq, lastProcess, fence, keeper, hold },
       code: this.present,
-      accepted: this.checks,
+      accepted: this.acceptance,
       trace: options.trace?.id,
       reclaim: (before) => options.reclaim(before),
     });
@@ -149,7 +152,11 @@ export class Execution implements RunScope {
   /** Runs the workflow's function from the top. */
   begin(fn: (input: unknown) => unknown, input: unknown): void {
     state.liveRuns++;
-    this.endVigil = whenNothingIsLeft(() => this.nothingIsLeft());
+    const { calls, waits, journal } = this;
+    const onEndless = (bodies: readonly Call[]): void => {
+      if (this.stalled === undefined) this.stall(endlessBodies(this.id, bodies));
+    };
+    this.endVigil = keepVigil({ calls, waits, journal, onEndless });
     const body = new WorkflowBody(this, this.rootKey, "", null, null);
     this.origins.noteResult(input, this.rootKey);
     const start = (): Promise<unknown> => inMark(body, async () => fn(input));
@@ -329,16 +336,23 @@ export class Execution implements RunScope {
     then: () => void,
     change?: RunChange,
   ): void {
+    const redone = isOutcome(outcome.state) ? this.failures.redone(call.key) : undefined;
+    const changes = redone === undefined ? change : { ...change, ...redone };
+    this.write(newEntry(call, outcome, details, this.clock), changes, (entry) => {
+      this.asked.recorded(call, entry);
+      then();
+    });
+  }
+
+  /** Writes an entry; `then` is called when it is durable, if the run is still under way. */
+  private write(unwritten: Entry, change: RunChange | undefined, then: (entry: Entry) => void): void {
     const isDurable = (entry: Entry): void => {
       this.options.onEntry(entry);
       if (!this.open) return;
-      this.asked.recorded(call, entry);
-      then();
+      then(entry);
       this.wake();
     };
-    const redone = isOutcome(outcome.state) ? this.failures.redone(call.key) : undefined;
-    const changes = redone === undefined ? change : { ...change, ...redone };
-    this.journal.append(newEntry(call, outcome, details, this.clock), changes, isDurable, this.lifetime.breakOff);
+    this.journal.append(unwritten, change, isDurable, this.lifetime.breakOff);
     // Behind the commit, so that what it brings has its turn in the same round.
     this.turns.layOn();
   }
@@ -488,16 +502,9 @@ export class Execution implements RunScope {
    * @returns whether there was anything to say
    */
   private sayWhatIsAccepted(): boolean {
-    const { unsaid } = this.checks;
+    const { unsaid } = this.acceptance;
     if (unsaid === undefined || this.options.instead !== undefined) return false;
-    const isDurable = (entry: Entry): void => {
-      this.options.onEntry(entry);
-      this.wake();
-    };
-    this.journal.append(acceptEntry(this.rootKey, unsaid, this.codec, this.clock), undefined, isDurable, (error) =>
-      this.lifetime.breakOff(error),
-    );
-    this.turns.layOn();
+    this.write(acceptEntry(this.rootKey, unsaid, this.codec, this.clock), undefined, () => {});
     return true;
   }
 
@@ -511,14 +518,6 @@ export class Execution implements RunScope {
   private stall(error = stalled(this.id)): void {
     this.stalled = error;
     this.options.onChange();
-  }
-
-  /** The process has nothing left to do. An answer could come from elsewhere; what bodies wait for cannot. */
-  private nothingIsLeft(): void {
-    const { calls, waits, journal } = this;
-    const bodies = [...calls.inFlight.values()];
-    if (bodies.length === 0 || waits.open.size + waits.timers > 0 || this.stalled || !journal.isSettled) return;
-    this.stall(endlessBodies(this.id, bodies));
   }
 
   // --- the end -----------------------------------------------------------------------------------------------------
@@ -547,6 +546,12 @@ export class Execution implements RunScope {
       edited: this.checks.edited,
       culpritsOf: (error) => this.failures.culpritsOf(error, this.lifetime.refused),
     });
+  }
+
+  /** Nothing is kept but how the run has ended, whoever holds on to it. */
+  clear(): void {
+    this.replay.clear();
+    this.asked.clear();
   }
 
   private close(): void {

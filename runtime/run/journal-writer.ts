@@ -148,7 +148,8 @@ export class JournalWriter {
 
   /** Makes sure that this process owns the run: takes it back, if it was given up. Rejects if another process has it. */
   makeSure(): Promise<void> {
-    return this.owned ? this.options.hold!.makeSure() : this.reclaim();
+    if (!this.owned) return this.reclaim();
+    return this.options.hold?.makeSure() ?? Promise.resolve();
   }
 
   private reclaim(): Promise<void> {

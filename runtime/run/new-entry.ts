@@ -3,6 +3,7 @@ import type { Clock } from "../clock.js";
 import type { Codec } from "../journal/codec.js";
 import type { Entry } from "../journal/entry.js";
 import type { Call } from "./call.js";
+import type { AcceptanceOptions } from "./record/acceptance.js";
 import { callerOf } from "./record/closure-order.js";
 
 /**
@@ -40,7 +41,7 @@ export function newEntry(
 /** An entry that says what a resume has accepted, and is of no call; it has no number yet. */
 export function acceptEntry(
   rootKey: string,
-  { acceptEdits, continueDivergence }: { acceptEdits: boolean; continueDivergence: boolean },
+  { acceptEdits, continueDivergence }: AcceptanceOptions,
   codec: Codec,
   clock: Clock,
 ): Entry {

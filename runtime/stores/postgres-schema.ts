@@ -467,7 +467,7 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
     post: `SELECT ${s}.post($1, $2, $3, $4, $5, $6) AS number`,
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox
-      WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND number > $2::integer AND used = 0 ORDER BY number`,
+      WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND used = 0 AND number > $2::integer ORDER BY number`,
     kept: `SELECT id, due FROM ${s}.runs WHERE id = ANY ($2::text[]) AND ${atRest}`,
     timers: `
       SELECT id, due FROM ${s}.runs

@@ -280,7 +280,12 @@ export function prepareStatements(connection: Pick<Connection, "prepare">) {
     posted: connection.prepare("SELECT 1 FROM inbox WHERE run = ? AND target = ? AND used < 2 LIMIT 1"),
     inbox: connection.prepare(
       `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
-       WHERE id = ? AND inbox.number > ? AND used = 0 ORDER BY inbox.number`,
+       WHERE id = ? AND used = 0 ORDER BY inbox.number`,
+    ),
+    // What is new is found by its number, and all that is unused by that: unary plus keeps either from the other's index.
+    inboxAfter: connection.prepare(
+      `SELECT inbox.number, target, value, at FROM inbox JOIN runs ON runs.number = inbox.run
+       WHERE id = ? AND +used = 0 AND inbox.number > ? ORDER BY inbox.number`,
     ),
     messaged: connection.prepare(
       `SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?)) AND number IN (SELECT run FROM inbox WHERE used = 0)`,

@@ -265,9 +265,10 @@ class Sqlite implements Store {
   }
 
   async inbox(id: string, after = 0): Promise<Message[]> {
-    return this.#use(id, ({ statements }) =>
-      (statements.inbox.all(id, after) as Message[]).map((message) => messageOf(id, message)),
-    );
+    return this.#use(id, ({ statements }) => {
+      const messages = after === 0 ? statements.inbox.all(id) : statements.inboxAfter.all(id, after);
+      return (messages as Message[]).map((message) => messageOf(id, message));
+    });
   }
 
   async messaged(ids: readonly string[]): Promise<string[]> {

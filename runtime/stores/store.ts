@@ -193,11 +193,7 @@ export interface Store {
    * @returns undefined if there was one
    */
   post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
-  /**
-   * Unused messages in order of arrival.
-   *
-   * @param after leaves out those up to that number
-   */
+  /** Unused messages in order of arrival: those whose number is higher than `after` (default 0: all). */
   inbox(id: string, after?: number): Promise<Message[]>;
   /** Of these runs, those with messages that are not used. */
   messaged(ids: readonly string[]): Promise<string[]>;

@@ -96,7 +96,8 @@ export async function startWorker(place: WorkPlace, options: WorkOptions & Pick<
 async function stop(membership: Membership, driver: Driver, within: number): Promise<void> {
   const over = new AbortController();
   const stopped = membership.stop().finally(() => over.abort());
-  await Promise.race([stopped, setTimeout(within, undefined, { signal: over.signal }).catch(() => {})]);
+  // A queue that fails is told of when the runs have been left: whoever is there finds them.
+  await Promise.race([stopped.catch(() => {}), setTimeout(within, undefined, { signal: over.signal }).catch(() => {})]);
   await driver.leaveQueued();
   await stopped;
 }

@@ -17,6 +17,7 @@ import {
 } from "stepmark";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../runtime/clock.js";
+import { state } from "../../runtime/scope/process-state.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
 import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
@@ -309,6 +310,16 @@ describe("owners", () => {
       expect(await (await app.resume(id)).result()).toEqual(["w(w(a))", "w(w(b))"]);
       expect(bodies.labels).toEqual([]);
     }
+  });
+
+  it("a run started inside a step of another has no part in that one's async context, which would keep it in memory", async () => {
+    const contexts: unknown[] = [];
+    const begin = (): undefined => void contexts.push(state.context.getStore());
+    const child = workflow("child", async () => waitFor("go"));
+    const app = new Stepmark({ store: memoryStore(), telemetry: { here: () => undefined, begin } });
+    const parent = workflow("parent", async () => step(async () => (await app.start(child)).id));
+    await (await app.start(parent)).result();
+    expect(contexts).toEqual([undefined, undefined]);
   });
 
   it("many runs at once through one app, each alone", async () => {

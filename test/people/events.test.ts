@@ -1,5 +1,14 @@
 /** `events`: a stream of messages to one run. */
-import { events, memoryStore, type StandardSchema, Stepmark, step, workflow } from "stepmark";
+import {
+  events,
+  type MemoryStore,
+  memoryStore,
+  type StandardSchema,
+  Stepmark,
+  step,
+  waitFor,
+  workflow,
+} from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock } from "../support/fake-clock.js";
 import { rest } from "../support/kill.js";
@@ -143,6 +152,70 @@ it("two streams of one run each get their own; an ended run takes nothing", asyn
   await app.send(id, "a", "for a");
   expect(await run.result()).toEqual(["for a", "for b"]);
   await expect(app.send(id, "a", "late")).rejects.toMatchObject({ code: "ANSWER", message: /takes no answers/ });
+});
+
+describe("a run's inbox", () => {
+  /** What a store has been asked for, and has given, of inboxes. */
+  function counted(): { store: MemoryStore; given: number[] } {
+    const [store, given] = [memoryStore(), [] as number[]];
+    const inbox: MemoryStore["inbox"] = async (...args) => {
+      const messages = await store.inbox(...args);
+      given.push(messages.length);
+      return messages;
+    };
+    return { store: { ...store, inbox }, given };
+  }
+
+  it("is read once, however much has come and however many messages of a stream are asked for", async () => {
+    const { store, given } = counted();
+    const many = workflow("many", async () => {
+      let sum = 0;
+      for await (const n of events<number>("n")) {
+        sum += n;
+        if (n === 50) break;
+      }
+      return [sum, await waitFor("ok")];
+    });
+    const app = new Stepmark({ store, workflows: [many] });
+    const run = await app.start(many, undefined, { id });
+    await run.settled();
+    await app.shutdown();
+    for (let n = 1; n <= 50; n++) await store.post(id, { target: "n", value: `[${n}]`, at: 0 });
+    given.length = 0;
+    const next = new Stepmark({ store, workflows: [many] });
+    const resumed = await next.resume(id);
+    await resumed.settled();
+    expect(given.filter((length) => length > 0)).toEqual([50, 50]); // of which the first is the look for a cancellation
+    await next.answer(id, "ok", true);
+    expect(await resumed.result()).toEqual([1275, true]);
+  });
+
+  it("is read once for waits that are opened together", async () => {
+    const { store, given } = counted();
+    const names = Array.from({ length: 50 }, (_, index) => `question ${index}`);
+    const all = workflow("all", async () => Promise.all(names.map((name) => waitFor<string>(name))));
+    await store.create({ id, workflow: "all", input: "[-1]", inputPrint: "[]", scheme: 1, createdAt: 0 });
+    for (const name of names.toReversed()) await store.post(id, { target: name, value: `["${name}"]`, at: 0 });
+    const run = await new Stepmark({ store, workflows: [all] }).resume(id);
+    expect(await run.result()).toEqual(names);
+    expect(given.filter((length) => length > 0)).toEqual([50]);
+  });
+
+  it("keeps the order in which messages came, though one has been there long and another comes as they are asked for", async () => {
+    const flow = workflow("flow", async () => {
+      await waitFor("go");
+      const seen: number[] = [];
+      for await (const n of events<number>("n")) if (seen.push(n) === 3) break;
+      return seen;
+    });
+    const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+    const run = await app.start(flow, undefined, { id });
+    await run.settled();
+    await app.send(id, "n", 1);
+    await rest();
+    await Promise.all([app.answer(id, "go", 1), app.send(id, "n", 2), app.send(id, "n", 3)]);
+    expect(await run.result()).toEqual([1, 2, 3]);
+  });
 });
 
 it("delivers messages in the order in which they are sent, as they were then, though the first one's check takes longer", async () => {

@@ -1,5 +1,5 @@
 /** What an app does with a run that it has taken, or may have taken, while its store fails or its clock is set (I8). */
-import { memoryStore, type Owner, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
+import { memoryStore, type Owner, type Queue, Stepmark, type Store, step, waitFor, workflow } from "stepmark";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { steadyClock, systemClock } from "../../runtime/clock.js";
 import { rest } from "../support/kill.js";
@@ -183,6 +183,47 @@ describe("I8: an owner that may have lost its run", () => {
     await left;
     expect(asked).toBe(1);
     expect(bodies).toEqual(["first"]);
+  });
+});
+
+describe("I8: a worker that is stopped gives its runs up, though the app lives", () => {
+  const stuck = workflow("stuck", async () => step(() => new Promise(() => {})));
+
+  /** Drives a run that a queue has handed out, and stops the worker. */
+  async function stopped(store: Store, stopQueue: () => Promise<void>): Promise<void> {
+    const queue: Queue = {
+      put: (_id, _order, create) => create(store),
+      join: async ({ drive }) => {
+        void drive({ id, takeovers: 0 });
+        return { stop: stopQueue };
+      },
+      close: async () => {},
+    };
+    const app = new Stepmark({ store, queue, workflows: [stuck], lease: 30 });
+    apps.push(app);
+    await app.enqueue(stuck, undefined, { id });
+    const worker = await app.work({ stopWithin: 0 });
+    await rest();
+    expect((await store.read(id))?.owner).toBeDefined();
+    await worker.stop();
+  }
+
+  it("where the store fails just then", async () => {
+    const store = memoryStore();
+    let failures = 2;
+    const append: Store["append"] = async (...args) => {
+      if (args[3]?.release && failures-- > 0) throw new Error("out of order");
+      return store.append(...args);
+    };
+    await stopped({ ...store, append }, async () => {});
+    await expect.poll(async () => (await store.read(id))?.owner).toBeUndefined();
+  });
+
+  it("where the queue fails just then", async () => {
+    const store = memoryStore();
+    const stop = async (): Promise<void> => Promise.reject(new Error("no connection"));
+    await expect(stopped(store, stop)).rejects.toThrow("no connection");
+    expect((await store.read(id))?.owner).toBeUndefined();
   });
 });
 

@@ -161,6 +161,8 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       expect(await ids({ limit: 0 })).toEqual([]);
       expect(await ids({ status: "running" })).toEqual(["middle too", "middle"]);
       expect(await ids({ status: ["waiting", "failed"] })).toEqual(["new", "old"]);
+      expect(await ids({ status: ["failed", "failed"] })).toEqual(["old"]);
+      expect(await ids({ skip: 1, limit: 2 })).toEqual(["middle too", "middle"]);
       expect(await ids({ status: [] })).toEqual([]);
       expect(await ids({ workflow: "fulfil", status: ["failed", "running"], limit: 2 })).toEqual([
         "middle too",
@@ -452,9 +454,17 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         [2, "[2]"],
         [3, "[3]"],
       ]);
+      expect((await store.inbox("r", 1)).map(({ number }) => number)).toEqual([2, 3]);
       await store.append("r", fence, [entry(1)], { consume: [1, 3] });
       expect(await inbox()).toEqual([[2, "[2]"]]);
       expect((await store.post("r", { target: "t", value: "[4]", at: 12 }))?.number).toBe(4);
+      for (const [after, numbers] of [
+        [0, [2, 4]],
+        [1, [2, 4]],
+        [2, [4]],
+        [4, []],
+      ] as const)
+        expect((await store.inbox("r", after)).map(({ number }) => number)).toEqual(numbers);
       expect((await store.inbox("other")).map(({ number }) => number)).toEqual([1]);
       expect((await store.inbox("r", 1)).map(({ number }) => number)).toEqual([2, 4]);
       expect((await store.inbox("r", 2)).map(({ number }) => number)).toEqual([4]);

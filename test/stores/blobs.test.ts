@@ -19,6 +19,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { placeNameOf } from "../../runtime/blobs/reference.js";
 import { storeWithBlobs } from "../../runtime/blobs/store-with-blobs.js";
 import { BlobError, InvalidArgumentError, StoreError } from "../../runtime/errors.js";
+import { rest } from "../support/kill.js";
 import { describeStore, entry, newRun, owned } from "./behaviour.js";
 
 const root = mkdtempSync(join(tmpdir(), "stepmark-blobs-"));
@@ -149,6 +150,25 @@ describe("a store with blobs", () => {
     const error = await store.entries("r").catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BlobError);
     expect(String(error)).toMatch(words);
+  });
+
+  it("a run that is made anew while the one of its id is deleted keeps its own blobs", async () => {
+    const store = storeWithBlobs(memory, { place: shelf, above: 1_000 });
+    await store.create({ ...newRun("r"), input: large("a") });
+    let remove = (): void => {};
+    shelf.before = (what) => {
+      if (what !== "remove") return;
+      return new Promise<void>((resolve) => {
+        remove = resolve;
+      });
+    };
+    const deleted = store.delete("r");
+    await rest();
+    const made = store.create({ ...newRun("r"), input: large("b") });
+    await rest();
+    remove();
+    expect([await deleted, (await made).created]).toEqual([true, true]);
+    expect((await store.read("r"))?.input).toBe(large("b"));
   });
 
   it("a value of a run that cannot be had keeps nobody else from a list", async () => {

@@ -573,6 +573,34 @@ describe("a store that fails", () => {
   });
 });
 
+it.each([{}, { workflow: "fulfil" }, { unchangedSince: 5 }, { status: ["failed" as const, "cancelled" as const] }])(
+  "lists runs by an index, and does not go through all there are for the newest: %o",
+  async (filter) => {
+    const lists: string[] = [];
+    const path = newFile();
+    const connection = openDatabase(path);
+    const store = sqliteStore(path, {
+      driver: () => ({
+        prepare(sql) {
+          if (sql.includes("OFFSET")) lists.push(sql);
+          return connection.prepare(sql);
+        },
+        close: () => connection.close(),
+        exec: (sql) => connection.exec(sql),
+      }),
+    });
+    await store.list({ ...filter, limit: 5 });
+    const [sql = ""] = lists;
+    const plan = connection
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...Array<string>(sql.split("?").length - 1).fill(""));
+    const steps = (plan as Array<{ detail: string }>).map(({ detail }) => detail);
+    expect(steps.filter((step) => step.startsWith("SCAN runs"))).toEqual([]);
+    expect(steps.filter((step) => step.startsWith("SEARCH runs USING INDEX runs_by_status"))).not.toEqual([]);
+    await store.close();
+  },
+);
+
 describe("over processes", () => {
   let children: Stage;
   beforeAll(() => {

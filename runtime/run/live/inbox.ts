@@ -8,7 +8,7 @@ import type { Message, Store } from "../../stores/store.js";
 import type { Call } from "../call.js";
 import type { Lifetime } from "../end/lifetime.js";
 import { isUnreadable } from "../end/refusals.js";
-import { isCancelRequest } from "./cancel-request.js";
+import { Mail } from "./mail.js";
 import type { Answer, CheckedAnswer, OpenWait, WaitingRoom } from "./waiting-room.js";
 
 /** How a wait ends, or goes on: an entry, and the messages that it uses up. */
@@ -35,91 +35,117 @@ export interface InboxOptions {
   onRead(): void;
 }
 
+/** What has been read of an inbox. */
+interface Read {
+  /** When all of it is taken that can be. */
+  taken: Promise<void>;
+}
+
 export class Inbox {
-  /** What no wait has taken yet, in order of arrival. */
-  private readonly unread = new Set<Message>();
-  /** Number of the last message that was read. */
-  private last = 0;
-  private reading: Promise<void> | undefined;
-  /** The reading after that. */
-  private next: Promise<void> | undefined;
-  /** The waits that it is to look at. */
-  private readonly keys = new Set<string>();
+  /** How many readings are under way. */
+  private readings = 0;
+  private readonly mail = new Mail();
+  /** Keys of waits that have been opened since the store was last asked. */
+  private readonly opened = new Set<string>();
+  /** While the store is being asked; and what all wait for who have come meanwhile, since it may have missed what they mean. */
+  private asking: Promise<Read> | undefined;
+  private next: Promise<Read> | undefined;
 
   constructor(private readonly options: InboxOptions) {}
 
   get isBeingRead(): boolean {
-    return this.reading !== undefined || this.next !== undefined;
+    return this.readings > 0;
   }
 
   /**
-   * Takes answers out of the inbox for the waits that are open, and looks whether the run is to be cancelled.
+   * Takes what is new in the inbox for the waits that are open, and looks whether the run is to be cancelled.
    *
-   * @param key of a wait whose outcome may be there without a message
+   * @param key of a wait that has been opened: what came before is for it as well, and its outcome may be there without a message
    */
   async read(key?: string): Promise<void> {
-    if (key !== undefined) this.keys.add(key);
-    if (this.reading === undefined) return this.begin();
-    // The store may have been asked already: there is to be one more, for all that have come meanwhile.
-    this.next ??= this.reading.then(() => {
-      this.next = undefined;
-      return this.begin();
-    });
-    return this.next;
-  }
-
-  private begin(): Promise<void> {
-    if (!this.options.lifetime.open) return Promise.resolve();
-    const keys = [...this.keys];
-    this.keys.clear();
-    this.reading = this.readOnce(keys).finally(() => {
-      this.reading = undefined;
-      this.options.onRead();
-    });
-    return this.reading;
-  }
-
-  private async readOnce(keys: readonly string[]): Promise<void> {
-    const { id, store, waits, lifetime } = this.options;
+    const { waits, lifetime } = this.options;
+    if (!lifetime.open) return;
+    this.readings++;
     try {
-      const outcomes = await Promise.all(keys.map((key) => waits.open.get(key)?.look?.()));
-      for (const message of await store.inbox(id, this.last)) this.keep(message);
-      for (const message of this.unread) if (isCancelRequest(message)) return this.options.onCancelRequest?.();
-      // The inbox was read across a pause of this code: only now is it certain which waits are open.
-      await this.takeMessages();
-      keys.forEach((key, i) => {
-        const outcome = outcomes[i];
-        if (outcome !== undefined) this.takeOutcome(key, outcome);
-      });
+      const outcome = key === undefined ? undefined : await waits.open.get(key)?.look?.();
+      if (key !== undefined) this.opened.add(key);
+      await (await this.ask()).taken;
+      if (key !== undefined && outcome !== undefined) this.takeOutcome(key, outcome);
     } catch (error) {
       // A message that cannot be read is there when that is mended, and so is what it told of.
       if (isUnreadable(error)) lifetime.refuse(error);
       else lifetime.breakOff(error);
+    } finally {
+      this.readings--;
+      this.options.onRead();
     }
   }
 
-  private keep(message: Message): void {
-    if (message.number <= this.last) return;
-    this.last = message.number;
-    this.unread.add(message);
+  private ask(): Promise<Read> {
+    if (this.asking === undefined) {
+      this.asking = this.askStore().finally(() => {
+        this.asking = undefined;
+      });
+      return this.asking;
+    }
+    this.next ??= this.asking
+      .catch(() => {})
+      .then(() => {
+        this.next = undefined;
+        return this.ask();
+      });
+    return this.next;
   }
 
-  /** Takes messages for the waits that are open, in order of arrival. */
-  private async takeMessages(): Promise<void> {
+  private async askStore(): Promise<Read> {
+    const { id, store } = this.options;
+    const fresh = this.mail.add(await store.inbox(id, this.mail.last));
+    // The inbox was read across a pause of this code: only now is it certain which waits are open.
+    const opened = [...this.opened];
+    this.opened.clear();
+    return { taken: this.take(opened, fresh) };
+  }
+
+  private async take(opened: readonly string[], fresh: readonly Message[]): Promise<void> {
+    const { waits, onCancelRequest } = this.options;
+    if (this.mail.asksForCancellation) return onCancelRequest?.();
+    for (const key of opened) {
+      const wait = waits.open.get(key);
+      if (wait !== undefined) await this.serve(wait);
+    }
+    for (const message of fresh) {
+      while (this.mail.holds(message)) {
+        const wait = this.waitFor(message);
+        if (wait === undefined) break;
+        // What came for it before goes before.
+        await this.serve(wait);
+        if (waits.open.get(wait.call.key) === wait) break;
+      }
+    }
+  }
+
+  /** The open wait that a message is for, if there is one. */
+  private waitFor(message: Message): OpenWait | undefined {
     const { waits, clock, lifetime } = this.options;
-    for (const message of this.unread) {
-      if (!lifetime.open) return;
-      if (waits.find(message) === undefined) continue;
-      // What fell due before the answer came was first, also if no process was there to see it.
-      waits.fireDue(Math.min(message.at, clock.now()));
-      const wait = waits.find(message);
-      if (wait === undefined) continue;
-      const answer = wait.look === undefined ? await read(message, wait) : await wait.look();
-      // Something may have happened meanwhile: the wait timed out, say.
-      if (answer === undefined || !lifetime.open || waits.find(message) !== wait) continue;
+    if (!lifetime.open) return undefined;
+    // What fell due before the answer came was first, also if no process was there to see it.
+    waits.fireDue(Math.min(message.at, clock.now()));
+    return waits.find(message);
+  }
+
+  /** Takes messages for a wait, in order of arrival, until it has its outcome. */
+  private async serve(wait: OpenWait): Promise<void> {
+    const { waits } = this.options;
+    const { name, call, look } = wait;
+    for (const message of this.mail.toEither(call.key, name)) {
+      if (this.waitFor(message) !== wait) continue;
+      const answer = look === undefined ? await read(message, wait) : await look();
+      // Something may have happened meanwhile: the wait timed out, or another reading of the inbox was faster.
+      const isStillSo = this.options.lifetime.open && this.mail.holds(message) && waits.find(message) === wait;
       // All that say the same are used up by one outcome.
-      const same = (each: Message): boolean => each.target === message.target;
-      this.take(wait.look === undefined ? [message] : [...this.unread].filter(same), message.at, wait, answer);
+      const said = look === undefined ? [message] : [...this.mail.to(message.target)];
+      if (answer !== undefined && isStillSo) this.use(said, message.at, wait, answer);
+      if (look !== undefined || waits.open.get(call.key) !== wait) return;
     }
   }
 
@@ -127,16 +153,16 @@ export class Inbox {
   private takeOutcome(key: string, outcome: Answer): void {
     const { waits, clock, lifetime } = this.options;
     const wait = waits.open.get(key);
-    if (lifetime.open && wait !== undefined) this.take([], clock.now(), wait, outcome);
+    if (lifetime.open && wait !== undefined) this.use([], clock.now(), wait, outcome);
   }
 
-  private take(messages: readonly Message[], at: number, wait: OpenWait, answer: Answer): void {
+  private use(messages: readonly Message[], at: number, wait: OpenWait, answer: Answer): void {
     const { waits, codec } = this.options;
     const { name, call, since, details = { name } } = wait;
     const times = { ...details, attempt: 1, startedAt: since, endedAt: at };
     // The message stays, for when the run is resumed.
     if (!answer.ok && "refusal" in answer) return this.options.lifetime.refuse(answer.refusal);
-    for (const message of messages) this.unread.delete(message);
+    for (const message of messages) this.mail.use(message);
     if (!answer.ok) {
       const value = codec.encode(answer.issues);
       return this.options.take({ call, details: { ...times, state: "refused", value }, outcome: undefined, messages });

@@ -3,7 +3,7 @@
  * it is asked for, and what nobody has asked for is judged before a body starts. All that is found is told as the error
  * that the run is to end with.
  */
-import type { Accepted, Entry } from "../../journal/entry.js";
+import type { Entry } from "../../journal/entry.js";
 import { judge } from "../../journal/judge.js";
 import type { Origins } from "../../scope/origins.js";
 import type { Call } from "../call.js";
@@ -19,6 +19,7 @@ import {
   shiftedSite,
   uncertainSites,
 } from "../end/refusals.js";
+import type { Acceptance } from "./acceptance.js";
 import { argumentsTell } from "./arguments-tell.js";
 import { changedPlaces, isAnothers, isFromBodyInside, siteInClosure } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
@@ -26,72 +27,32 @@ import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
 
-export interface CheckOptions {
-  /** Id of the run, for messages. */
-  id: string;
-  acceptEdits: boolean;
-  continueDivergence: boolean;
-}
-
 export class Checks {
   /** Keys of calls that were answered although their text has changed. */
   readonly edited: string[] = [];
-  /** Whether anything that edits did may be accepted. */
-  private readonly mayAccept: boolean;
   /** Calls in closures that were answered with what another caller's entry had come to, and the frames of the entries that made them. */
   private readonly displaced = new Map<string, Set<string>>();
   /** Those that the record does not know. */
   private readonly unknown = new Map<string, Set<string>>();
-  /** Whether the journal says what this resume accepts. */
-  private isSaid: boolean;
 
+  /** @param id of the run, for messages */
   constructor(
-    private readonly options: CheckOptions,
+    private readonly id: string,
     private readonly replay: Replay,
     private readonly code: EditedCode,
+    private readonly acceptance: Acceptance,
     private readonly origins: Origins,
-  ) {
-    this.mayAccept = options.acceptEdits || replay.record.accepted.edits !== undefined;
-    this.isSaid = !(options.acceptEdits || options.continueDivergence);
-  }
-
-  /** What this resume accepts, if the journal does not say so yet. */
-  get unsaid(): Pick<CheckOptions, "acceptEdits" | "continueDivergence"> | undefined {
-    return this.isSaid ? undefined : this.options;
-  }
-
-  /** What the next entry is to say of what is accepted, so that it holds from then on. */
-  takeNews(): Pick<Entry, "accepted"> | undefined {
-    if (this.isSaid) return undefined;
-    this.isSaid = true;
-    const { acceptEdits, continueDivergence } = this.options;
-    const accepted: Accepted = {};
-    if (acceptEdits) accepted.edits = this.code.build;
-    if (continueDivergence) accepted.divergence = true;
-    return { accepted };
-  }
-
-  /** Whether what edits of the code did to a call that was recorded under that number is accepted. */
-  private acceptsEdits(seq: number): boolean {
-    if (this.options.acceptEdits) return true;
-    const { edits } = this.replay.record.accepted;
-    return edits !== undefined && seq < edits.before && this.code.isBuild(edits.build);
-  }
-
-  /** Whether another path than the one on which a call was recorded under that number is accepted. */
-  private acceptsDivergence(seq: number): boolean {
-    return this.options.continueDivergence || seq < this.replay.record.accepted.divergence;
-  }
+  ) {}
 
   /** The key of a call: that of its place, or, where the run is to go on though another call is recorded there, one of its own. */
   keyOf({ key, chain, entry, record }: AskingPlace, args: string, origins?: string): string {
-    if (!this.options.continueDivergence && this.replay.record.accepted.divergence === 0) return key;
+    if (!this.acceptance.isOfAnyDivergence) return key;
     const call = { key, chain, entry, site: record, args, origins };
     const recorded = this.replay.find(call.key);
     if (recorded === undefined || recorded.asked) return call.key;
     const own = ownKey(call);
     if (this.replay.find(own) !== undefined) return own;
-    return this.acceptsDivergence(recorded.seq) && this.isAnother(call, recorded) ? own : call.key;
+    return this.acceptance.ofDivergence(recorded.seq) && this.isAnother(call, recorded) ? own : call.key;
   }
 
   /** Whether a call of code that is as it was is another one than the one that is recorded under its key. */
@@ -108,16 +69,16 @@ export class Checks {
   refusalOf(call: Call, recorded: RecordedCall): Error | undefined {
     const entry = recorded.outcome ?? recorded.open;
     if (entry === undefined) return undefined;
-    const { id } = this.options;
+    const { id } = this;
     const way = this.code.compareWays(call, recorded);
     // What was accepted is a path of before: not one that this very process has taken.
-    if (way === "another" && (recorded.here || !this.acceptsDivergence(entry.seq)))
+    if (way === "another" && (recorded.here || !this.acceptance.ofDivergence(entry.seq)))
       return anotherWay(id, call, recorded, this.followsFailure(recorded));
-    const mayAccept = this.mayAccept && this.acceptsEdits(entry.seq);
+    const mayAccept = this.acceptance.ofEdits(entry.seq);
     const verdict = judge(entry, call, way === "same", this.code.rootChangedSince(recorded), mayAccept);
     if (!verdict.hit) return notAHit(id, call, recorded, verdict, this.followsFailure(recorded));
     if (this.code.isShifted(call, recorded)) return shiftedSite(id, call, recorded);
-    const origin = this.acceptsDivergence(entry.seq) ? undefined : this.originOfAnother(call, recorded, entry);
+    const origin = this.acceptance.ofDivergence(entry.seq) ? undefined : this.originOfAnother(call, recorded, entry);
     if (origin !== undefined) return anotherValue(id, call, recorded, origin, this.followsFailure(recorded));
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {
@@ -143,7 +104,7 @@ export class Checks {
   refusalOfNew(call: Call): Error | undefined {
     if (call.entry === undefined || this.replay.record.lastSeq === 0) return undefined;
     note(this.unknown, call);
-    return isOfOthers(this.displaced, call) ? enteredInAnotherOrder(this.options.id, call) : undefined;
+    return isOfOthers(this.displaced, call) ? enteredInAnotherOrder(this.id, call) : undefined;
   }
 
   /** Whether a call was recorded after the failure of a step that has run again since, or is to. */
@@ -153,7 +114,7 @@ export class Checks {
 
   /** When a body wants to start for the first time: why none may, because of what other builds have recorded. */
   refusalOfAll(): Error | undefined {
-    return this.refusalOfLeft(this.code.firstLook(({ seq }) => !this.acceptsEdits(seq)));
+    return this.refusalOfLeft(this.code.firstLook(({ seq }) => !this.acceptance.ofEdits(seq)));
   }
 
   /** Whether one of the calls that want to start may be recorded work that the code asks for under another key. */
@@ -168,26 +129,26 @@ export class Checks {
    *   still ask for it, and if it does not in time, `unexplained` says why that is an end
    */
   heldBack(): Error | "go on" | "may ask" {
-    const { replay, code } = this;
+    const { replay, code, acceptance } = this;
     // What wants to start is taken for recorded work under another key, unless that is asked for after all.
     if (!replay.unfinished) return "may ask";
     const missing = replay.missing();
     if (missing[0] !== undefined && code.changedSince(missing[0])) {
       const old = missing.filter((call) => code.changedSince(call));
-      const refusal = this.refusalOfLeft(old.filter(({ seq }) => !this.acceptsEdits(seq)));
+      const refusal = this.refusalOfLeft(old.filter(({ seq }) => !acceptance.ofEdits(seq)));
       if (refusal === undefined) replay.excuse(old);
       return refusal ?? "go on";
     }
-    const left = missing.filter(({ seq }) => seq < replay.record.accepted.divergence);
+    const left = missing.filter(({ seq }) => acceptance.wasOfDivergence(seq));
     if (left.length > 0) replay.excuse(left);
-    else if (this.options.continueDivergence) replay.lenient = true;
+    else if (acceptance.isOfAllDivergence) replay.lenient = true;
     else return "may ask";
     return "go on";
   }
 
   /** Why the run must not go on, if the code asks for no more of the record than it has. */
   unexplained(wanted: readonly Call[]): Error | undefined {
-    const { id } = this.options;
+    const { id } = this;
     if (!this.replay.unfinished) {
       const suspicion = this.code.suspicion(wanted);
       return suspicion && sameWorkElsewhere(id, suspicion.call, suspicion.recorded);
@@ -200,7 +161,7 @@ export class Checks {
   /** Why calls that nobody has asked for must not be left behind: there is no way to them any more, or it is another's. */
   private refusalOfLeft(calls: readonly RecordedCall[]): Error | undefined {
     if (calls.length === 0) return undefined;
-    const { id } = this.options;
+    const { id } = this;
     const retired = this.code.retired(calls);
     if (retired.length > 0) return retiredSites(id, retired);
     const uncertain = this.code.uncertain(calls);

@@ -196,6 +196,15 @@ export class Replay {
     return false;
   }
 
+  clear(): void {
+    const { calls, timeline, sites } = this.record;
+    calls.clear();
+    sites.clear();
+    timeline.length = this.others.length = 0;
+    this.first = undefined;
+    this.inside.clear();
+  }
+
   /** These need not be asked for any more. */
   excuse(calls: Iterable<RecordedCall>): void {
     for (const call of calls) Object.assign(call, { required: false, excused: true });
