@@ -19,8 +19,14 @@ export interface StepOptions {
   key?: string;
   /** How often the body may be tried again after a failure. Attempts are recorded before they start. */
   retries?: number;
-  /** Pause before attempt 2, 3, ...: fixed, or by exponential growth (default 100 ms, doubling, at most 30 s). */
-  backoff?: Duration | { initial?: Duration; factor?: number; max?: Duration } | ((attempt: number) => Duration);
+  /**
+   * Pause before attempt 2, 3, ...: fixed, by exponential growth (default 100 ms, doubling, at most 30 s), or as a function tells of
+   * the attempt that has failed, and of what it threw.
+   */
+  backoff?:
+    | Duration
+    | { initial?: Duration; factor?: number; max?: Duration }
+    | ((attempt: number, error: unknown) => Duration);
   /** Limit of one attempt. */
   timeout?: Duration;
   /** Where the body runs (default: that of the app, if it takes the function); has to take the function. */
@@ -120,11 +126,11 @@ function retryPolicy({ retries, backoff }: StepOptions): RetryPolicy | undefined
       "Count the attempts after the first.",
     );
   }
-  return { retries, delay: (attempt) => delay(backoff, attempt) };
+  return { retries, delay: (attempt, error) => delay(backoff, attempt, error) };
 }
 
-function delay(backoff: StepOptions["backoff"], attempt: number): number {
-  if (typeof backoff === "function") return milliseconds(backoff(attempt), "`backoff`");
+function delay(backoff: StepOptions["backoff"], attempt: number, error: unknown): number {
+  if (typeof backoff === "function") return milliseconds(backoff(attempt, error), "`backoff`");
   if (typeof backoff === "number" || typeof backoff === "string") return milliseconds(backoff, "`backoff`");
   const { initial = 100, factor = 2, max = 30_000 } = backoff ?? {};
   return Math.min(

@@ -43,6 +43,9 @@ export declare class Point {
   x: number;
   y: number;
 }
+export declare class Busy extends Error {
+  readonly retryAfter: number;
+}
 export declare class Money {
   constructor(cents: number);
   readonly cents: number;

@@ -17,8 +17,8 @@ import { RunningStep, type StepContext } from "./running-step.js";
 export interface RetryPolicy {
   /** Attempts after the first. */
   retries: number;
-  /** Milliseconds before the attempt after attempt `attempt`. */
-  delay(attempt: number): number;
+  /** Milliseconds before the attempt after attempt `attempt`, which threw `error`. */
+  delay(attempt: number, error: unknown): number;
 }
 
 /** What is asked of an `AsyncResource`: Node's own types are no part of the public ones, so that projects without them compile. */
@@ -103,7 +103,7 @@ function run(execution: Execution, call: Call, request: Live, number: number): v
       if (execution.lifetime.abort.signal.aborted) return execution.abandoned(call);
       let pause: number;
       try {
-        pause = outsideRuns(() => request.retry!.delay(number));
+        pause = outsideRuns(() => request.retry!.delay(number, error));
       } catch (fault) {
         // The user's own function may throw, or return what is no duration.
         request.trace?.end("failed", number, fault);
