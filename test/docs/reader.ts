@@ -85,6 +85,7 @@ export declare const bucket: {
 export declare function bookPart(part: string, city: string): Promise<string>;
 export declare function cancelPart(booking: string): Promise<void>;
 export declare function sendReminder(): Promise<void>;
+export declare function uploadAll(items: string[]): Promise<void>;
 export declare function stateOf(url: string): Promise<"ready" | "at work">;
 export declare function lookAtPrices(): Promise<void>;
 export declare function pLimit(atOnce: number): <T>(fn: () => Promise<T>) => Promise<T>;
