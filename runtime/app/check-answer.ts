@@ -52,8 +52,10 @@ export function checkAnswer(
     ({ kind, state, key, name }) => kind === "wait" && state === "done" && (key === target || name === target),
   );
   if (answered) throw answeredAlready(run.id, target, open);
-  if (target.startsWith(`${escapePart(run.workflow)}/`))
-    throw new AnswerError(`No open wait has the key ${target}`, cure, place);
+  if (target.startsWith(`${escapePart(run.workflow)}/`)) {
+    const early = "What begins as keys do is not taken for the name of a wait that is still to come.";
+    throw new AnswerError(`No open wait has the key ${target}`, `${cure} ${early}`, place);
+  }
   return { target, once: false };
 }
 

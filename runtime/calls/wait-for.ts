@@ -76,8 +76,12 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
       const accept = acceptance(execution, schema, limit !== undefined);
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
-        if (due !== undefined) setLimit(execution, call, name, since, due);
-        void execution.inbox.read(call.key);
+        let isLookedFor!: () => void;
+        const lookedFor = new Promise<void>((resolve) => {
+          isLookedFor = resolve;
+        });
+        if (due !== undefined) setLimit(execution, call, name, since, due, lookedFor);
+        void execution.inbox.read(call.key).then(isLookedFor);
       };
       if (known) return open();
       const details = { name, value: shown, startedAt: since, endedAt: since, ...(due !== undefined && { due }) };
@@ -126,12 +130,29 @@ function acceptance(
   };
 }
 
-function setLimit(execution: Execution, call: Call, name: string, since: number, due: number): void {
+/** @param lookedFor when an answer that came before would have been found, however slow the store is */
+function setLimit(
+  execution: Execution,
+  call: Call,
+  name: string,
+  since: number,
+  due: number,
+  lookedFor: Promise<void>,
+): void {
   const { waits, codec, clock } = execution;
   const fire = (): void => {
     if (!waits.close(call.key)) return;
     const outcome = { state: "done", value: codec.encode({ timedOut: true }) } as const;
     execution.finished(call, outcome, { name, due, timedOut: true, startedAt: since, endedAt: clock.now() });
   };
-  waits.addTimer(call.key, due, fire, (alarm) => at(clock, due, alarm));
+  waits.addTimer(call.key, due, fire, (alarm) => {
+    let isCancelled = false;
+    let cancel = (): void => {
+      isCancelled = true;
+    };
+    void lookedFor.then(() => {
+      if (!isCancelled) cancel = at(clock, due, alarm);
+    });
+    return () => cancel();
+  });
 }

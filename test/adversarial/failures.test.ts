@@ -431,6 +431,30 @@ describe("retries", () => {
     expect(seen).toEqual([1, 2, 1, 2]);
   });
 
+  it("a backoff goes by what the attempt threw, as the other side asked for", async () => {
+    class TooMany extends Error {
+      constructor(readonly retryAfter: number) {
+        super("429");
+      }
+    }
+    const clock = new FakeClock();
+    const begun: number[] = [];
+    const flow = workflow("asked to wait", async () =>
+      step(
+        { retries: 2, backoff: (attempt, error) => (error instanceof TooMany ? error.retryAfter : attempt) },
+        async () => {
+          begun.push(clock.now());
+          if (begun.length === 1) throw new TooMany(30_000);
+          if (begun.length === 2) throw new Error("broken");
+          return begun;
+        },
+      ),
+    );
+    const run = await new Stepmark({ store: memoryStore(), workflows: [flow], clock }).start(flow);
+    await clock.advance(40_000);
+    expect(await run.result()).toEqual([0, 30_000, 30_002]);
+  });
+
   for (const backoff of [
     () => {
       throw new Error("bad backoff");

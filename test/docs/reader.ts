@@ -45,6 +45,9 @@ export declare class Point {
   x: number;
   y: number;
 }
+export declare class Busy extends Error {
+  readonly retryAfter: number;
+}
 export declare class Money {
   constructor(cents: number);
   readonly cents: number;
@@ -84,6 +87,7 @@ export declare const bucket: {
 export declare function bookPart(part: string, city: string): Promise<string>;
 export declare function cancelPart(booking: string): Promise<void>;
 export declare function sendReminder(): Promise<void>;
+export declare function uploadAll(items: string[]): Promise<void>;
 export declare function stateOf(url: string): Promise<"ready" | "at work">;
 export declare function lookAtPrices(): Promise<void>;
 export declare function pLimit(atOnce: number): <T>(fn: () => Promise<T>) => Promise<T>;

@@ -673,7 +673,8 @@ export const provocations: Provocation[] = [
       const app = await waiting();
       return errorOf(() => app.answer(id, "asks/aprove", true));
     },
-    message: 'No open wait has the key asks/aprove (run "run"). Open now: "approve" (key asks/approve). [ANSWER]',
+    message:
+      'No open wait has the key asks/aprove (run "run"). Open now: "approve" (key asks/approve). What begins as keys do is not taken for the name of a wait that is still to come. [ANSWER]',
   },
   {
     code: "ANSWER",

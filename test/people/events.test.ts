@@ -1,10 +1,12 @@
 /** `events`: a stream of messages to one run. */
+import { setTimeout as delay } from "node:timers/promises";
 import {
   events,
   type MemoryStore,
   memoryStore,
   type StandardSchema,
   Stepmark,
+  type Store,
   step,
   waitFor,
   workflow,
@@ -103,6 +105,34 @@ describe("a timeout", () => {
     await next.send(id, "message", "bye");
     expect(await run.result()).toEqual(["w(nothing)", "w(nothing)"]);
   });
+
+  for (const slow of [false, true]) {
+    it(`of 0 takes what has been sent before, and no more, from a ${slow ? "slow" : "fast"} store`, async () => {
+      const memory = memoryStore();
+      const store: Store = {
+        ...memory,
+        inbox: async (...of) => {
+          const messages = await memory.inbox(...of);
+          if (slow) await delay(5);
+          return messages;
+        },
+      };
+      const drains = workflow("drains", async () => {
+        await waitFor("begin");
+        const seen: string[] = [];
+        for await (const message of events<string>("message", { timeout: 0 })) {
+          if (message.timedOut) return seen;
+          seen.push(message.value);
+        }
+        return seen;
+      });
+      const app = new Stepmark({ store, workflows: [drains] });
+      const run = await app.start(drains, undefined, { id });
+      for (const word of words) await app.send(id, "message", word);
+      await app.answer(id, "begin", true);
+      expect(await run.result()).toEqual(words);
+    });
+  }
 
   it("may be one point in time for all of them, also one that has passed", async () => {
     const clock = new FakeClock(10 * minute);
