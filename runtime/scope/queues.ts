@@ -24,12 +24,12 @@ export class Queue {
   /**
    * Takes the one that has waited longest, as most queues do.
    *
-   * @returns what tells the choice apart: that one and the one that came last, which a stack would begin
+   * @returns what tells the choice apart: that one, and how many wait up to which, of whom a stack would begin another
    */
   next(): string | undefined {
     while (this.taken < this.waiting.length) {
       const call = this.waiting[this.taken++]!;
-      if (!call.begun) return `${call.key} ${this.waiting.at(-1)!.key}`;
+      if (!call.begun) return `${call.key} ${this.waiting.length - this.taken} ${this.waiting.at(-1)!.key}`;
     }
     return undefined;
   }
