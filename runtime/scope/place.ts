@@ -154,7 +154,7 @@ class Turn {
     return {
       closure: around?.closure,
       entered: this.key,
-      caller: `${around?.caller ?? ""}~${other.key}`,
+      caller: `${around?.caller ?? ""}~${other}`,
       queued: true,
     };
   }
@@ -234,7 +234,7 @@ export class MarkedCall extends Caller implements Site {
 
   /** Notes that the callee has come back without having entered anything, and will go on later. */
   wait(): void {
-    queueOf(this.within ?? this.run, this.callee, this.self).add(this);
+    queueOf(this.run, this.callee, this.self).add(this);
   }
 
   /**
@@ -242,11 +242,11 @@ export class MarkedCall extends Caller implements Site {
    *
    * @returns the call that it may be for as well: the callee may begin what waits in the context of what has ended
    */
-  enter(): MarkedCall | undefined {
+  enter(): string | undefined {
     const { begun } = this;
     this.begun = true;
     if (!begun) return undefined;
-    return findQueue(this.within ?? this.run, this.callee, this.self)?.next();
+    return findQueue(this.run, this.callee, this.self)?.next();
   }
 
   private numberedKey(number: PathElement): string {

@@ -2,12 +2,12 @@
  * Calls that code which is not transformed has taken and not begun, as a pool does with what waits for a free place. It may begin
  * one in the async context of another, so that nothing but the order says for which of them a function is entered.
  */
-import type { MarkedCall, RunScope, StepExtent } from "./place.js";
+import type { MarkedCall, RunScope } from "./place.js";
 
 /** How many are kept: there are functions that never enter one, and each call of theirs would wait for ever. */
 const most = 1_000;
 
-/** Of the calls of one function on one receiver, within one run or one attempt of a step's body. */
+/** Of the calls of one function on one receiver, within one run. */
 export class Queue {
   /** In the order in which they came; those that have begun by themselves are still among them. */
   private waiting: MarkedCall[] = [];
@@ -21,11 +21,15 @@ export class Queue {
     this.waiting.push(call);
   }
 
-  /** Takes the one that has waited longest. */
-  next(): MarkedCall | undefined {
+  /**
+   * Takes the one that has waited longest, as most queues do.
+   *
+   * @returns what tells the choice apart: that one, and how many wait up to which, of whom a stack would begin another
+   */
+  next(): string | undefined {
     while (this.taken < this.waiting.length) {
       const call = this.waiting[this.taken++]!;
-      if (!call.begun) return call;
+      if (!call.begun) return `${call.key} ${this.waiting.length - this.taken} ${this.waiting.at(-1)!.key}`;
     }
     return undefined;
   }
@@ -33,17 +37,17 @@ export class Queue {
 
 type ByReceiver = WeakMap<object, Queue>;
 
-const queues = new WeakMap<RunScope | StepExtent, WeakMap<object, ByReceiver>>();
+const queues = new WeakMap<RunScope, WeakMap<object, ByReceiver>>();
 
 /** Stands for receivers that are no objects. */
 const nobody = {};
 
-export function findQueue(owner: RunScope | StepExtent, callee: object, self: unknown): Queue | undefined {
-  return queues.get(owner)?.get(callee)?.get(receiver(self));
+export function findQueue(run: RunScope, callee: object, self: unknown): Queue | undefined {
+  return queues.get(run)?.get(callee)?.get(receiver(self));
 }
 
-export function queueOf(owner: RunScope | StepExtent, callee: object, self: unknown): Queue {
-  const byCallee = getOrMake(queues, owner, () => new WeakMap<object, ByReceiver>());
+export function queueOf(run: RunScope, callee: object, self: unknown): Queue {
+  const byCallee = getOrMake(queues, run, () => new WeakMap<object, ByReceiver>());
   const byReceiver = getOrMake(byCallee, callee, () => new WeakMap<object, Queue>());
   return getOrMake(byReceiver, receiver(self), () => new Queue());
 }

@@ -406,6 +406,27 @@ describe("I3: a function of the module that a limiter begins in the context of w
     expect(await kept(4)).toEqual(expected);
   });
 
+  it("by one that begins the newest: what came later than it did is not taken for it", async () => {
+    const flow = workflow("stacked", async () => {
+      const limit = limiter(1, "newest");
+      return Promise.all(
+        jobs.slice(0, 3).map(async (job) => {
+          if (job.name === "c" && !isFirst) await turns(60);
+          return limit(workOn, job);
+        }),
+      );
+    });
+    const store = await recorded(flow);
+    expect(ran).toEqual(["a", "c", "b"]);
+    for (const count of [2, 3]) {
+      expect(await resumed(store.fork(id, count), flow).catch((error) => error.code)).toBe("AMBIGUOUS_SCOPE");
+    }
+    isFirst = true;
+    for (const count of [0, 1, 2, 3]) {
+      expect(await resumed(store.fork(id, count), flow)).toEqual(expected.slice(0, 3));
+    }
+  });
+
   it("calls of it one after the other, in several branches at once, may come in another order", async () => {
     const flow = workflow("sequences", async () =>
       Promise.all(
