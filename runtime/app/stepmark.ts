@@ -37,6 +37,7 @@ import type {
   RecoverOptions,
   ResumeOptions,
   RunOptions,
+  SendOptions,
   StartOptions,
   StepmarkOptions,
 } from "./options.js";
@@ -313,8 +314,8 @@ export class Stepmark<Session = unknown> {
    *
    * @throws AnswerError if the run has ended, the wait was answered already, or the name is ambiguous
    */
-  async answer(id: string, nameOrKey: string, value: unknown): Promise<void> {
-    return this.answers.answer(id, nameOrKey, value);
+  async answer(id: string, nameOrKey: string, value: unknown, options?: SendOptions): Promise<void> {
+    return this.answers.answer(id, nameOrKey, value, options);
   }
 
   /**
@@ -323,8 +324,8 @@ export class Stepmark<Session = unknown> {
    *
    * @throws AnswerError if the run has ended, or the stream's schema does not take the message and the run is at hand
    */
-  async send(id: string, name: string, value: unknown): Promise<void> {
-    return this.answers.send(id, name, value);
+  async send(id: string, name: string, value: unknown, options?: SendOptions): Promise<void> {
+    return this.answers.send(id, name, value, options);
   }
 
   /**

@@ -15,6 +15,7 @@ import type {
   Message,
   NewRun,
   Owner,
+  PostOptions,
   RunChange,
   RunRecord,
   RunStanding,
@@ -130,11 +131,15 @@ class StoreWithBlobs implements Store {
     return appended;
   }
 
-  async post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined> {
+  async post(id: string, message: Omit<Message, "number">, options?: PostOptions): Promise<Message | undefined> {
     const { value } = message;
     await this.#appended(id);
     const posted = await this.#store.post(id, { ...message, value: await this.#kept(id, value) }, options);
     return posted && { ...posted, value };
+  }
+
+  sent(id: string, key: string): Promise<string | undefined> {
+    return this.#store.sent(id, key);
   }
 
   async inbox(id: string): Promise<Message[]> {
