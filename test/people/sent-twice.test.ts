@@ -140,10 +140,10 @@ it.each([
   const [app] = apps(memoryStore());
   await (await app.start(hears, 1, { id })).settled();
   for (const give of [
-    app.send(id, "hooks", 1, sentUnder(key as string)),
-    app.answer(id, "x", 1, sentUnder(key as string)),
+    () => app.send(id, "hooks", 1, sentUnder(key as string)),
+    () => app.answer(id, "x", 1, sentUnder(key as string)),
   ]) {
-    const error = await give.catch((error) => error);
+    const error = await give().catch((error) => error);
     expect([error.code, error.message]).toEqual(["INVALID_ARGUMENT", expect.stringMatching(says)]);
   }
   await app.shutdown();
