@@ -3,7 +3,7 @@
  * source where it knows them, and ends with the cure. `docs/errors.md` has a section for each code.
  */
 
-import type { Duration } from "./calls/duration.js";
+import type { Duration } from "./duration.js";
 
 /** Where an error happened, as far as it is known. */
 export interface ErrorPlace {

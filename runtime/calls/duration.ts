@@ -1,17 +1,11 @@
-/** Durations as users write them. */
+/** Durations as users write them, and what they come to. */
 import parse, { type StringValue } from "ms";
 import { longestDelay } from "../clock.js";
+import type { Duration } from "../duration.js";
 import { InvalidArgumentError } from "../errors.js";
 import { isA, shown } from "../journal/careful.js";
 
-// Spelled out here, since the types of `ms` are not installed with this package.
-type Unit =
-  | ("ms" | "millisecond" | "milliseconds" | "s" | "sec" | "secs" | "second" | "seconds")
-  | ("m" | "min" | "mins" | "minute" | "minutes" | "h" | "hr" | "hrs" | "hour" | "hours")
-  | ("d" | "day" | "days" | "w" | "week" | "weeks" | "y" | "yr" | "yrs" | "year" | "years");
-
-/** Milliseconds, or text such as `"2h"`, `"1.5 days"`, `"30s"`. */
-export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
+export type { Duration };
 
 /** The last point in time that there is; "for ever" has to be a number that a journal can keep. */
 const endOfTime = 8.64e15;
