@@ -46,6 +46,8 @@ export default {
       "test/cases/edits.test.ts",
       // Processes that die within this one, between two microtasks; "processes" really kills them.
       "test/people/crashes.test.ts",
+      // Counts what is under way at once, which there is for the server's connections to say.
+      "test/people/recover-many.test.ts",
       // Moves time on as soon as the runtime has nothing to do, a server's answers notwithstanding.
       "test/people/fake-clock.test.ts",
     ],

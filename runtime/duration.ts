@@ -1,4 +1,4 @@
-/** Durations as users write them: what is taken for one. */
+/** Durations as users write them: their type, which errors have a use for as well. */
 
 // Spelled out here, since the types of `ms` are not installed with this package.
 type Unit =

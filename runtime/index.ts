@@ -9,6 +9,7 @@ export type {
   RecoverOptions,
   ResumeOptions,
   RunOptions,
+  SendOptions,
   StartOptions,
   StepmarkOptions,
 } from "./app/options.js";
@@ -49,8 +50,10 @@ export type {
   NewRun,
   Owner,
   ParentCall,
+  PostOptions,
   RunChange,
   RunRecord,
+  SenderKey,
   Store,
   StoredStatus,
   WholeRun,

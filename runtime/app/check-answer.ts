@@ -73,6 +73,12 @@ export function takesNothing({ id, status }: RunInfo): AnswerError {
   return new AnswerError(`The run is ${status} and takes no answers`, cure, { runId: id });
 }
 
+export function sentAsAnother(runId: string, key: string): AnswerError {
+  const what = `The run was given something else before under the \`idempotencyKey\` ${JSON.stringify(key)}`;
+  const cure = "Send the same as then, or give what is another message another key: nothing was given to the run now.";
+  return new AnswerError(what, cure, { runId });
+}
+
 export function refusedAnswer(runId: string, target: string, info: RunInfo, issues: string[]): AnswerError {
   const what = `The schema of the wait ${JSON.stringify(target)} does not take the answer: ${issues.join("; ")}`;
   return new AnswerError(what, openNow(info), { runId }, issues);

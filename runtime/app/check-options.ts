@@ -8,7 +8,7 @@ import type { StepmarkOptions } from "./options.js";
 
 const storeMethods = Object.keys({
   ...{ create: 1, restore: 1, read: 1, list: 1, left: 1, ready: 1, kept: 1, timers: 1, entries: 1, claim: 1, renew: 1 },
-  ...{ append: 1, post: 1, inbox: 1, messaged: 1, onPost: 1, delete: 1, close: 1 },
+  ...{ append: 1, post: 1, sent: 1, inbox: 1, messaged: 1, onPost: 1, delete: 1, close: 1 },
 } satisfies Record<keyof Store, 1>);
 
 /** @throws InvalidArgumentError */

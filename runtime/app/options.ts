@@ -70,6 +70,15 @@ export interface ResumeOptions {
   retry?: "all";
 }
 
+/** Of `app.answer` and `app.send`. */
+export interface SendOptions {
+  /**
+   * The sender's own name for this message, such as the id of a webhook's event, of up to 255 characters: a second one to the same run
+   * under that name does nothing, also after the run has ended. Kept as long as the run.
+   */
+  idempotencyKey?: string;
+}
+
 export interface ListOptions {
   status?: Exclude<RunStatus, "stalled"> | Array<Exclude<RunStatus, "stalled">>;
   workflow?: string;

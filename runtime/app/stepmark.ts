@@ -33,6 +33,7 @@ import { checkOptions } from "./check-options.js";
 import { Driver } from "./driver.js";
 import { hasEnded } from "./ended.js";
 import type { EventOptions, RunEvent } from "./events.js";
+import { inTurns } from "./in-turns.js";
 import { listFilter } from "./list-filter.js";
 import type {
   EnqueueOptions,
@@ -40,13 +41,14 @@ import type {
   RecoverOptions,
   ResumeOptions,
   RunOptions,
+  SendOptions,
   StartOptions,
   StepmarkOptions,
 } from "./options.js";
 import { type PruneOptions, prune } from "./prune.js";
 import { Run } from "./run.js";
 import { type RunInfo, runInfo } from "./run-info.js";
-import { wakeRuns } from "./wake.js";
+import { takenAtOnce, wakeRuns } from "./wake.js";
 
 /** See `RecoverOptions`. */
 const manyTakeovers = 100;
@@ -238,27 +240,27 @@ export class Stepmark<Session = unknown> {
 
   /**
    * Resumes every run that a dead process left behind, and every waiting run that has an answer or a timer to go on
-   * with. Runs of workflows that this app does not know are left alone; one with which too many processes have ended fails.
+   * with, a few at a time. Runs of workflows that this app does not know are left alone; one with which too many processes have ended fails.
    *
    * @throws the first error, if some runs could not be resumed; all others have been, and `resume(id)` returns them
    */
   async recover({ maxTakeovers = manyTakeovers }: RecoverOptions = {}): Promise<Run[]> {
     this.checkAlone("recover");
     checkCount(maxTakeovers, "maxTakeovers", "Correct it.");
-    const recovered: Run[] = [];
-    const failures: unknown[] = [];
     const left = await this.store.left((...of) => this.driver.ownership.isLeft(...of));
     const waiting = await this.store.ready(Number.POSITIVE_INFINITY);
-    for (const { id, workflow } of [...left, ...waiting]) {
-      if (this.driver.activeRun(id) || !this.driver.isKnown(workflow)) continue;
+    const known = [...left, ...waiting].filter(({ workflow }) => this.driver.isKnown(workflow));
+    const taken = await inTurns(known, takenAtOnce, async ({ id }): Promise<{ run?: Run; error?: unknown }> => {
+      if (this.driver.activeRun(id)) return {};
       try {
-        recovered.push(await this.driver.drive(id, { maxTakeovers }));
+        return { run: await this.driver.drive(id, { maxTakeovers }) };
       } catch (error) {
-        if (!(error instanceof RunOwnedError)) failures.push(error);
+        return isA(error, RunOwnedError) ? {} : { error };
       }
-    }
-    if (failures.length > 0) throw failures[0];
-    return recovered;
+    });
+    const failed = taken.find((each) => "error" in each);
+    if (failed !== undefined) throw failed.error;
+    return taken.flatMap(({ run }) => run ?? []);
   }
 
   /** @throws RunNotFoundError */
@@ -313,8 +315,8 @@ export class Stepmark<Session = unknown> {
    *
    * @throws AnswerError if the run has ended, the wait was answered already, or the name is ambiguous
    */
-  async answer(id: string, nameOrKey: string, value: unknown): Promise<void> {
-    return this.answers.answer(id, nameOrKey, value);
+  async answer(id: string, nameOrKey: string, value: unknown, options?: SendOptions): Promise<void> {
+    return this.answers.answer(id, nameOrKey, value, options);
   }
 
   /**
@@ -323,8 +325,8 @@ export class Stepmark<Session = unknown> {
    *
    * @throws AnswerError if the run has ended, or the stream's schema does not take the message and the run is at hand
    */
-  async send(id: string, name: string, value: unknown): Promise<void> {
-    return this.answers.send(id, name, value);
+  async send(id: string, name: string, value: unknown, options?: SendOptions): Promise<void> {
+    return this.answers.send(id, name, value, options);
   }
 
   /**

@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { RunOwnedError, StaleOwnerError, StoreError } from "../errors.js";
 import { isA } from "../journal/careful.js";
 import type { Message, Owner, RunStanding, Store } from "../stores/store.js";
+import { inTurns } from "./in-turns.js";
 
 export interface WakeOptions {
   store: Store;
@@ -25,6 +26,9 @@ export interface WakeOptions {
   interruptions(): number;
   onError(error: unknown, runId: string | undefined): void;
 }
+
+/** How many runs are taken up at once: a store writes what comes together with one wait for the disk. */
+export const takenAtOnce = 64;
 
 /** Wakes runs until `signal` is aborted. What cannot be taken up is reported once and left until something changes. */
 export async function wakeRuns(options: WakeOptions): Promise<void> {
@@ -49,12 +53,23 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
   await attend();
   const left = (await store.left(isLeft)).filter(canTake);
   const ready = (await store.ready(now())).filter(canTake);
+  /** What the store fails with ends the look: it is told once, not for each run. */
+  let fault: { error: unknown } | undefined;
+  const inboxOf = async ({ id, status }: RunStanding): Promise<Message[] | undefined> =>
+    status !== "waiting"
+      ? []
+      : store.inbox(id).catch((error) => {
+          fault ??= { error };
+          return undefined;
+        });
   const found = [...left, ...ready];
   forgetAllBut(known, found, drives);
-  for (const run of found) {
-    if (signal.aborted) return;
-    const state = stateOf(run, run.status === "waiting" ? await store.inbox(run.id) : []);
-    if (known.get(run.id) === state) continue;
+  await inTurns(found, takenAtOnce, async (run) => {
+    if (signal.aborted || fault !== undefined) return;
+    const inbox = await inboxOf(run);
+    if (inbox === undefined) return;
+    const state = stateOf(run, inbox);
+    if (known.get(run.id) === state) return;
     known.set(run.id, state);
     try {
       await wake(run);
@@ -66,7 +81,8 @@ async function look(options: WakeOptions, known: Map<string, string>): Promise<v
       if (isElsewhere || isA(error, StoreError)) known.delete(run.id);
       if (!isElsewhere) onError(error, run.id);
     }
-  }
+  });
+  if (fault !== undefined) throw fault.error;
 }
 
 /** Of runs that are gone from the list nothing is kept, or that would be all that there ever were. Those that this app drives may be back. */

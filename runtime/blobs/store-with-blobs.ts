@@ -15,6 +15,7 @@ import type {
   Message,
   NewRun,
   Owner,
+  PostOptions,
   RunChange,
   RunRecord,
   RunStanding,
@@ -128,12 +129,16 @@ class StoreWithBlobs implements Store {
     return this.#noted(id, keep());
   }
 
-  async post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined> {
+  async post(id: string, message: Omit<Message, "number">, options?: PostOptions): Promise<Message | undefined> {
     const { value } = message;
     const post = async (): Promise<Message | undefined> =>
       this.#store.post(id, { ...message, value: await this.#kept(id, value) }, options);
     const posted = await (this.#isLarge(value) ? this.#inTurn(id, post) : this.#appended(id).then(post));
     return posted && { ...posted, value };
+  }
+
+  sent(id: string, key: string): Promise<string | undefined> {
+    return this.#store.sent(id, key);
   }
 
   async inbox(id: string, after?: number): Promise<Message[]> {

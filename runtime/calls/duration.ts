@@ -1,4 +1,4 @@
-/** Durations as users write them. */
+/** Durations as users write them, and what they come to. */
 import parse, { type StringValue } from "ms";
 import { longestDelay } from "../clock.js";
 import type { Duration } from "../duration.js";

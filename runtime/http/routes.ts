@@ -58,11 +58,11 @@ export const routes: readonly Route[] = [
   get("/runs/:id/result", "result", result),
   get("/runs/:id/events", "events", events),
   post("/runs/:id/answers", "answer", { wait: text, value: anything }, async (asking, { wait, value }) => {
-    await asking.served.app.answer(asking.id, wait, value);
+    await asking.served.app.answer(asking.id, wait, value, senderOf(asking));
     return standing(asking);
   }),
   post("/runs/:id/messages", "send", { stream: text, value: anything }, async (asking, { stream, value }) => {
-    await asking.served.app.send(asking.id, stream, value);
+    await asking.served.app.send(asking.id, stream, value, senderOf(asking));
     return standing(asking);
   }),
   post("/runs/:id/cancel", "cancel", {}, async (asking) => {
@@ -83,6 +83,13 @@ export const routes: readonly Route[] = [
     },
   ),
 ];
+
+/** What the sender calls the message: as it is, or in quotes, as the header's draft standard has it. */
+function senderOf({ request }: Asking): { idempotencyKey?: string } {
+  const header = request.headers.get("idempotency-key");
+  if (header === null) return {};
+  return { idempotencyKey: /^"(.*)"$/.exec(header)?.[1] ?? header };
+}
 
 /** How the run stands after what was done. */
 async function standing({ served, id }: Asking): Promise<Response> {

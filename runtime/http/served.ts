@@ -23,11 +23,17 @@ export interface Served {
 }
 
 export interface ServedApp {
-  list(options: { status?: EndedOrNot[]; workflow?: string; limit?: number }): Promise<RunInfo[]>;
+  list(options: {
+    status?: EndedOrNot[];
+    workflow?: string;
+    order?: "newest" | "oldest";
+    after?: string;
+    limit?: number;
+  }): Promise<RunInfo[]>;
   get(id: string): Promise<RunInfo>;
   events(id: string, options?: EventOptions): AsyncIterableIterator<RunEvent, undefined>;
-  answer(id: string, nameOrKey: string, value: unknown): Promise<void>;
-  send(id: string, stream: string, value: unknown): Promise<void>;
+  answer(id: string, nameOrKey: string, value: unknown, options: { idempotencyKey?: string }): Promise<void>;
+  send(id: string, stream: string, value: unknown, options: { idempotencyKey?: string }): Promise<void>;
   cancel(id: string): Promise<void>;
   resume(id: string, options: { accept?: "edits"; divergence?: "continue"; retry?: "all" }): Promise<unknown>;
 }

@@ -17,8 +17,10 @@ export function readable(target: object): Record<string, unknown> {
   const copy: Record<string, unknown> = Object.create(null);
   for (const field of Object.getOwnPropertyNames(target)) {
     try {
-      if (typeof (target as Record<string, unknown>)[field] === "function") continue;
-      copy[field] = (target as Record<string, unknown>)[field];
+      // Once: it may be decoded each time.
+      const value = (target as Record<string, unknown>)[field];
+      // A way to JSON of its own, which is for those who have the object itself.
+      if (typeof value !== "function") copy[field] = value;
     } catch (error) {
       copy[field] = error;
     }

@@ -11,9 +11,11 @@ import type {
   Message,
   NewRun,
   Owner,
+  PostOptions,
   RunChange,
   RunRecord,
   RunStanding,
+  SenderKey,
   Store,
   StoredStatus,
   Timer,
@@ -45,7 +47,7 @@ interface Kept {
   entries: string[];
   /** How the entries came. */
   appends: Append[];
-  inbox: Array<Message & { used: boolean; refused?: boolean }>;
+  inbox: Array<Message & { used: boolean; refused?: boolean; sender?: SenderKey }>;
 }
 
 interface Append {
@@ -67,10 +69,10 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
     return kept;
   };
 
-  const put = (id: string, { target, value, at }: Omit<Message, "number">): Message => {
+  const put = (id: string, { target, value, at }: Omit<Message, "number">, sender?: SenderKey): Message => {
     const { inbox } = require(id);
     const posted: Message = { number: (inbox.at(-1)?.number ?? 0) + 1, target, value, at };
-    inbox.push({ ...posted, used: false });
+    inbox.push({ ...posted, used: false, ...(sender && { sender: { ...sender } }) });
     for (const listener of listeners) queueMicrotask(() => listener(id));
     return posted;
   };
@@ -216,10 +218,19 @@ function storeOf(runs: Map<string, Kept>): MemoryStore {
       if (wake !== undefined && runs.has(wake.run)) put(wake.run, { target: wake.target, value: "", at: wake.at });
     },
 
-    async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
+    async post(
+      id: string,
+      message: Omit<Message, "number">,
+      { once = false, sender }: PostOptions = {},
+    ): Promise<Message | undefined> {
       const { inbox } = require(id);
+      if (sender !== undefined && inbox.some((each) => each.sender?.key === sender.key)) return undefined;
       if (once && inbox.some(({ target, refused }) => target === message.target && !refused)) return undefined;
-      return put(id, message);
+      return put(id, message, sender);
+    },
+
+    async sent(id: string, key: string): Promise<string | undefined> {
+      return runs.get(id)?.inbox.find(({ sender }) => sender?.key === key)?.sender?.print;
     },
 
     async inbox(id: string, after = 0): Promise<Message[]> {

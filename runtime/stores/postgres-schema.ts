@@ -7,7 +7,7 @@ import { restoredColumns, standingColumns } from "./rows.js";
 import { sealLength } from "./seal.js";
 
 /** Kept in the schema; goes up with each migration. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /** A schema's name, and what goes by it. */
 export interface Schema {
@@ -263,8 +263,43 @@ const version5 = ({ quoted: s }: Schema): string => `
   CREATE INDEX runs_by_creation ON ${s}.runs (created_at, number);
 `;
 
+/** What a sender calls its messages, so that none is put in twice. */
+const version6 = ({ quoted: s }: Schema): string => `
+  ALTER TABLE ${s}.inbox ADD COLUMN sender_key text COLLATE "C", ADD COLUMN sender_print text;
+  CREATE UNIQUE INDEX inbox_by_sender ON ${s}.inbox (run, sender_key) WHERE sender_key IS NOT NULL;
+  DROP FUNCTION ${s}.post(text, text, text, double precision, boolean, text);
+
+  -- The message's number; null if there is no such run, 0 if there is a message and may be only one.
+  CREATE FUNCTION ${s}.post(
+    run_id text, to_target text, sealed text, sent_at double precision, once boolean, sender text, own_key text, own_print text
+  ) RETURNS integer LANGUAGE plpgsql AS ${quotedText(`
+    DECLARE
+      this bigint;
+      given integer;
+    BEGIN
+      PERFORM ${s}.on_disk();
+      SELECT number INTO this FROM ${s}.runs WHERE id = run_id FOR NO KEY UPDATE;
+      IF NOT FOUND THEN
+        RETURN NULL;
+      END IF;
+      IF own_key IS NOT NULL AND EXISTS (SELECT FROM ${s}.inbox WHERE run = this AND sender_key = own_key) THEN
+        RETURN 0;
+      END IF;
+      IF once AND EXISTS (SELECT FROM ${s}.inbox WHERE run = this AND target = to_target AND used < 2) THEN
+        RETURN 0;
+      END IF;
+      given := ${s}.put_message(this, run_id, to_target, sealed, sent_at, sender);
+      IF own_key IS NOT NULL THEN
+        UPDATE ${s}.inbox SET sender_key = own_key, sender_print = own_print WHERE run = this AND number = given;
+      END IF;
+      RETURN given;
+    END`)};
+`;
+
 /** What leads from each version to the next, from none at all on. */
-const migrations: ReadonlyArray<(schema: Schema) => string> = [version1, version2, version3, version4, version5];
+const migrations: ReadonlyArray<(schema: Schema) => string> = [
+  ...[version1, version2, version3, version4, version5, version6],
+];
 
 /** See `postgresMigrations`. */
 export function migrationsFrom(version: number, schema: Schema): string {
@@ -464,7 +499,10 @@ export function statementsOf({ quoted: s }: Schema, synchronous: Synchronous) {
       UPDATE ${s}.runs SET ${lease("$3", "$4")} FROM held WHERE runs.number = held.number RETURNING id`,
     append: `SELECT ${mode}${s}.append($1, $2, $3, $4, $5, $6, $7) AS verdicts`,
     appendEntry: `SELECT ${mode}${s}.append_entry($1, $2, $3, $4) AS verdict`,
-    post: `SELECT ${s}.post($1, $2, $3, $4, $5, $6) AS number`,
+    post: `SELECT ${s}.post($1, $2, $3, $4, $5, $6, $7, $8) AS number`,
+    sent: `
+      SELECT sender_print AS print FROM ${s}.inbox
+      WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND sender_key = $2`,
     inbox: `
       SELECT number, target, value, at FROM ${s}.inbox
       WHERE run = (SELECT number FROM ${s}.runs WHERE id = $1) AND used = 0 AND number > $2::integer ORDER BY number`,

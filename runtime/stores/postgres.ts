@@ -49,6 +49,7 @@ import type {
   Message,
   NewRun,
   Owner,
+  PostOptions,
   RunChange,
   RunRecord,
   RunStanding,
@@ -252,15 +253,25 @@ class Postgres implements Store {
     }
   }
 
-  async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
+  async post(
+    id: string,
+    message: Omit<Message, "number">,
+    { once = false, sender }: PostOptions = {},
+  ): Promise<Message | undefined> {
     const { target, value, at } = message;
-    const cells = [id, target, sealedAnswer(id, message), at, once, this.#sender];
+    const own = [sender?.key ?? null, sender?.print ?? null];
+    const cells = [id, target, sealedAnswer(id, message), at, once, this.#sender, ...own];
     const [row] = await this.#write(id, this.#statements.post, cells);
     if (row!.number === null) throw new RunNotFoundError(id);
     const number = Number(row!.number);
     if (number === 0) return undefined;
     this.#tell(id);
     return { number, target, value, at };
+  }
+
+  async sent(id: string, key: string): Promise<string | undefined> {
+    const [row] = await this.#ask(id, this.#statements.sent, [id, key]);
+    return row?.print as string | undefined;
   }
 
   async inbox(id: string, after = 0): Promise<Message[]> {

@@ -5,12 +5,14 @@ import { sealLength } from "./seal.js";
 import type { Connection, Statement } from "./sqlite-driver.js";
 
 /** Kept in the file as `user_version`; goes up with each change to the tables. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** Files from this version on are brought up to date. */
 export const oldestVersion = 2;
 
 const byCreation = "CREATE INDEX runs_by_creation ON runs (created_at);";
+
+const bySender = "CREATE UNIQUE INDEX inbox_by_sender ON inbox (run, sender_key) WHERE sender_key IS NOT NULL;";
 
 const indexes = `
   CREATE INDEX runs_by_due ON runs (due) WHERE status = 'waiting' AND due IS NOT NULL;
@@ -21,6 +23,7 @@ const indexes = `
 const migrations: Readonly<Record<number, string>> = {
   2: `ALTER TABLE runs ADD COLUMN keeper TEXT; DROP INDEX runs_by_due; ${indexes}`,
   3: byCreation,
+  4: `ALTER TABLE inbox ADD COLUMN sender_key TEXT; ALTER TABLE inbox ADD COLUMN sender_print TEXT; ${bySender}`,
 };
 
 // An entry stands under one number, its run's in the upper half and its own in the lower: so there is one tree for an
@@ -69,9 +72,12 @@ const schema = `
     value TEXT NOT NULL,
     at INTEGER NOT NULL,
     used INTEGER NOT NULL DEFAULT 0, -- 1: used up, 2: turned away
+    sender_key TEXT,
+    sender_print TEXT,
     PRIMARY KEY (run, number)
   );
   CREATE INDEX inbox_unused ON inbox (run) WHERE used = 0;
+  ${bySender}
   PRAGMA user_version = ${schemaVersion};
 `;
 
@@ -276,6 +282,10 @@ export function prepareStatements(connection: Pick<Connection, "prepare">) {
     ),
     refuse: connection.prepare(
       "UPDATE inbox SET used = 2 WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ?",
+    ),
+    sign: connection.prepare("UPDATE inbox SET sender_key = ?, sender_print = ? WHERE run = ? AND number = ?"),
+    sent: connection.prepare(
+      "SELECT sender_print AS print FROM inbox WHERE run = (SELECT number FROM runs WHERE id = ?) AND sender_key = ?",
     ),
     posted: connection.prepare("SELECT 1 FROM inbox WHERE run = ? AND target = ? AND used < 2 LIMIT 1"),
     inbox: connection.prepare(

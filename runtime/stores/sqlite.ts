@@ -41,6 +41,7 @@ import type {
   Message,
   NewRun,
   Owner,
+  PostOptions,
   RunChange,
   RunRecord,
   RunStanding,
@@ -246,17 +247,28 @@ class Sqlite implements Store {
     this.#pending.push(pending);
   }
 
-  async post(id: string, message: Omit<Message, "number">, { once = false } = {}): Promise<Message | undefined> {
+  async post(
+    id: string,
+    message: Omit<Message, "number">,
+    { once = false, sender }: PostOptions = {},
+  ): Promise<Message | undefined> {
     const { target, value, at } = message;
     const number = await this.#write(id, ({ statements }) => {
       const run = statements.number.get(id) as { number: number } | undefined;
       if (!run) throw new RunNotFoundError(id);
+      if (sender !== undefined && statements.sent.get(id, sender.key)) return undefined;
       if (once && statements.posted.get(run.number, target)) return undefined;
-      return putMessage(statements, run.number, id, message);
+      const number = putMessage(statements, run.number, id, message);
+      if (sender !== undefined) statements.sign.run(sender.key, sender.print, run.number, number);
+      return number;
     });
     if (number === undefined) return undefined;
     this.#tell(id);
     return { number, target, value, at };
+  }
+
+  async sent(id: string, key: string): Promise<string | undefined> {
+    return this.#use(id, ({ statements }) => (statements.sent.get(id, key) as { print: string } | undefined)?.print);
   }
 
   /** A message has come for a run. */

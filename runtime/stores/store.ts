@@ -118,6 +118,12 @@ export interface Message {
   at: number;
 }
 
+/** What a sender calls a message, and a digest of what is sent: so one that is sent twice is known again. */
+export interface SenderKey {
+  key: string;
+  print: string;
+}
+
 export type ListOrder = "newest" | "oldest";
 
 export interface ListFilter {
@@ -188,11 +194,14 @@ export interface Store {
   append(id: string, fence: number, entries: readonly Entry[], change?: RunChange): Promise<void>;
   /**
    * Puts a message into the run's inbox; with `once`, in one step with the look at it, only if none was put there for that
-   * target before, used or not, but for those that were turned away. Rejects with RunNotFoundError for an unknown id.
+   * target before, used or not, but for those that were turned away; with `sender`, only if none was put there under that key.
+   * Rejects with RunNotFoundError for an unknown id.
    *
    * @returns undefined if there was one
    */
-  post(id: string, message: Omit<Message, "number">, options?: { once?: boolean }): Promise<Message | undefined>;
+  post(id: string, message: Omit<Message, "number">, options?: PostOptions): Promise<Message | undefined>;
+  /** The digest of the message that was put into the run's inbox under that key of its sender's, used or not; kept as long as the run. */
+  sent(id: string, key: string): Promise<string | undefined>;
   /** Unused messages in order of arrival: those whose number is higher than `after` (default 0: all). */
   inbox(id: string, after?: number): Promise<Message[]>;
   /** Of these runs, those with messages that are not used. */
@@ -207,6 +216,11 @@ export interface Store {
    */
   delete(id: string, updatedAt?: number): Promise<boolean>;
   close(): Promise<void>;
+}
+
+export interface PostOptions {
+  once?: boolean;
+  sender?: SenderKey;
 }
 
 /** A lease's clock readings, in milliseconds since the epoch. */

@@ -84,6 +84,21 @@ describe("stepmark send", () => {
     expect(JSON.parse(last)).toMatchObject({ type: "run.completed", value: ["one", [2], null] });
     expect(app.stepmark("send", "s-1", "notes", "1").status).toBe(1);
   });
+
+  it("gives a message once under a name, and so does `answer`", () => {
+    app.begin("chat", "s-2");
+    const send = (message: string, key: string) =>
+      app.stepmark("send", "s-2", "notes", message, "--idempotency-key", key);
+    expect([send('"one"', "evt_1").status, send('"one"', "evt_1").status]).toEqual([0, 0]);
+    expect(send('"two"', "evt_1")).toMatchObject({ status: 1, stderr: expect.stringContaining("[ANSWER]") });
+    expect(app.stepmark("send", "s-2", "notes", "--undefined").status).toBe(0);
+    expect(JSON.parse(go("resume", "s-2", "--json").stdout.trim().split("\n").at(-1)!)).toMatchObject({
+      value: ["one", null],
+    });
+    app.begin("order", "s-3", { items: [] });
+    const answer = () => app.stepmark("answer", "s-3", "approve", "1", "--idempotency-key", "evt_1").status;
+    expect([answer(), answer(), app.stepmark("answer", "s-3", "approve", "1").status]).toEqual([0, 0, 1]);
+  });
 });
 
 describe("stepmark cancel", () => {

@@ -2,6 +2,7 @@
  * For each code, code that a user could write and the error that it gets. In messages `:#` stands for the line of the
  * call, which bears the error's code as a comment in this file, or stands in the text of a build.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,6 +31,7 @@ import { restateExecutor } from "stepmark/restate";
 import { sqliteStore } from "stepmark/sqlite";
 import ts from "typescript";
 import { openDatabase } from "../../runtime/stores/sqlite-driver.js";
+import { schemaVersion } from "../../runtime/stores/sqlite-schema.js";
 import { transformFile } from "../../transformer/index.js";
 import { parseLock } from "../../transformer/lock/lock-file.js";
 import { scripts } from "../events/child.js";
@@ -499,8 +501,7 @@ export const provocations: Provocation[] = [
       error.message = error.message.replace(folder, "/data");
       return error;
     },
-    message:
-      "The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows 3). Install that version, or give this one another file. [NEWER_VERSION]",
+    message: `The database /data/runs.db was written by a newer version of stepmark (its tables have version 99, this one knows ${schemaVersion}). Install that version, or give this one another file. [NEWER_VERSION]`,
   },
   {
     code: "EXPORT_FILE",
@@ -599,8 +600,7 @@ export const provocations: Provocation[] = [
       error.message = error.message.replace(folder, "/data");
       return error;
     },
-    message:
-      "The database /data/runs.db was written by an older version of stepmark (its tables have version 2, this one writes 3), and only an app brings it up to date. Use the command of the version that the app has, or stop all processes of the file and start the app with this version. [STORE]",
+    message: `The database /data/runs.db was written by an older version of stepmark (its tables have version 2, this one writes ${schemaVersion}), and only an app brings it up to date. Use the command of the version that the app has, or stop all processes of the file and start the app with this version. [STORE]`,
   },
   {
     code: "BLOB",

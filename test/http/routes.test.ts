@@ -211,6 +211,40 @@ describe("POST /runs/:id/messages", () => {
   });
 });
 
+describe("the header Idempotency-Key", () => {
+  const under = (key: string): Record<string, string> => ({ "idempotency-key": key });
+
+  it("has a message given once, however it is spelt and however often it comes", async () => {
+    const id = await started("chat");
+    const send = async (value: unknown, key: string) =>
+      (await ask("POST", `${url}/runs/${id}/messages`, { stream: "words", value }, under(key))).status;
+    expect([await send("hello", "evt_1"), await send("hello", '"evt_1"'), await send("bye", "evt_2")]).toEqual([
+      200, 200, 200,
+    ]);
+    expect(await (await app.resume(id)).result()).toEqual(["hello", "bye"]);
+    expect([await send("bye", "evt_2"), await send("more", "evt_3")]).toEqual([200, 409]);
+  });
+
+  it("has an answer that comes again taken for the one that it is, and refuses another under its name", async () => {
+    const id = await started("order", "pen");
+    const answer = (value: unknown, key: string) =>
+      ask("POST", `${url}/runs/${id}/answers`, { wait: "approve", value }, under(key));
+    expect((await answer(true, "evt_1")).status).toBe(200);
+    await (await app.resume(id)).result();
+    expect(await answer(true, "evt_1")).toMatchObject({ status: 200, body: { id, status: "completed" } });
+    expect(await answer(false, "evt_1")).toMatchObject({ status: 409, body: { error: { code: "ANSWER" } } });
+    expect(await answer(true, "evt_2")).toMatchObject({ status: 409, body: { error: { code: "ANSWER" } } });
+  });
+
+  it("has to be a key", async () => {
+    const id = await started("order", "pen");
+    for (const key of ['""', "x".repeat(256)])
+      expect(await ask("POST", `${url}/runs/${id}/answers`, { wait: "approve", value: 1 }, under(key))).toMatchObject({
+        ...{ status: 400, body: { error: { code: "INVALID_ARGUMENT" } } },
+      });
+  });
+});
+
 describe("POST /runs/:id/cancel", () => {
   it.each([
     ["an empty body", ""],

@@ -66,7 +66,7 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
         over();
       }
     };
-  const { create, restore, read, list, ready, entries, claim, renew, post, inbox, messaged, left, kept, timers } =
+  const { create, restore, read, list, ready, entries, claim, renew, post, sent, inbox, messaged, left, kept, timers } =
     store;
   return {
     create: call(create),
@@ -79,6 +79,7 @@ function noted(store: Store, first = async (): Promise<unknown> => undefined): S
     renew: call(renew),
     append: call(store.append),
     post: call(post),
+    sent: call(sent),
     inbox: call(inbox),
     messaged: call(messaged),
     left: call(left),

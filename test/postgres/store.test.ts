@@ -254,6 +254,10 @@ describe("the schema", () => {
     4: (schema) => `
       DROP INDEX ${schema}.runs_by_creation; DROP INDEX ${schema}.runs_by_status;
       CREATE INDEX runs_by_status ON ${schema}.runs (status, created_at);`,
+    5: (schema) => `
+      ALTER TABLE ${schema}.inbox DROP COLUMN sender_key, DROP COLUMN sender_print;
+      DROP FUNCTION ${schema}.post(text, text, text, double precision, boolean, text, text, text);
+      CREATE FUNCTION ${schema}.post(text, text, text, double precision, boolean, text) RETURNS integer LANGUAGE sql AS 'SELECT 0';`,
   };
 
   it.each(Object.keys(undo).map(Number))(

@@ -94,6 +94,7 @@ export class SimulatedStore {
         (await memory.inbox(id)).filter(({ number }) => !this.options.lost(id).numbers.has(number)),
       ),
       messaged: this.late((ids) => memory.messaged(ids)),
+      sent: this.late((id, key) => memory.sent(id, key)),
       onPost: (listener) => memory.onPost(listener),
       delete: this.late((id) => memory.delete(id)),
       close: async () => {},

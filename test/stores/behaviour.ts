@@ -8,6 +8,7 @@ import type {
   NewRun,
   Owner,
   RunRecord,
+  SenderKey,
   Store,
   Timer,
   WholeRun,
@@ -619,6 +620,48 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
       await store.append("r", fence, [entry(1)], { refuse: [1] });
       expect(await store.inbox("r")).toEqual([]);
       expect(await store.post("r", message, { once: true })).toMatchObject({ number: 2 });
+    });
+
+    it("puts in one message under each key of its sender's, used or not, and knows what it was", async () => {
+      const fence = await owned(store, "r");
+      await store.create(newRun("s"));
+      const put = (run: string, target: string, value: string, sender: SenderKey, once = false) =>
+        store.post(run, { target, value, at: 1 }, { sender, once });
+      const one = { key: "evt_1", print: "p1" };
+      expect(await store.sent("r", "evt_1")).toBeUndefined();
+      expect((await put("r", "t", "[1]", one))?.number).toBe(1);
+      expect(await put("r", "t", "[1]", one)).toBeUndefined();
+      expect(await put("r", "other", "[2]", { key: "evt_1", print: "p2" })).toBeUndefined();
+      expect((await put("r", "t", "[3]", { key: "EVT_1", print: "p3" }))?.number).toBe(2);
+      expect((await put("s", "t", "[4]", one))?.number).toBe(1);
+      await store.append("r", fence, [entry(1)], { consume: [1] });
+      await store.append("r", fence, [entry(2)], { refuse: [2], status: "completed", release: true });
+      expect(await put("r", "t", "[1]", one)).toBeUndefined();
+      expect([await store.sent("r", "evt_1"), await store.sent("r", "EVT_1")]).toEqual(["p1", "p3"]);
+      expect([await store.sent("r", "evt"), await store.sent("none", "evt_1")]).toEqual([undefined, undefined]);
+      expect(await store.inbox("r")).toEqual([]);
+      expect(await store.inbox("s")).toEqual([{ number: 1, target: "t", value: "[4]", at: 1 }]);
+      // Those without one are not in each other's way.
+      for (const number of [3, 4])
+        expect((await store.post("r", { target: "t", value: "[5]", at: 1 }))?.number).toBe(number);
+      expect(await put("s", "t", "[6]", { key: "evt_2", print: "p" }, true)).toBeUndefined();
+      expect(await store.sent("s", "evt_2")).toBeUndefined();
+      await store.delete("r");
+      await store.create(newRun("r"));
+      expect(await store.sent("r", "evt_1")).toBeUndefined();
+      const long = { key: "\u{1f511}\u0001".repeat(85), print: "p" };
+      expect((await put("r", "t", "[7]", long))?.number).toBe(1);
+      expect([await put("r", "t", "[7]", long), await store.sent("r", long.key)]).toEqual([undefined, "p"]);
+    });
+
+    it("puts in one of many messages that come under one key at once", async () => {
+      await store.create(newRun("r"));
+      const sender = { key: "evt_1", print: "p" };
+      const put = await Promise.all(
+        Array.from({ length: 8 }, () => store.post("r", { target: "t", value: "[1]", at: 1 }, { sender })),
+      );
+      expect(put.filter((each) => each !== undefined)).toHaveLength(1);
+      expect(await store.inbox("r")).toHaveLength(1);
     });
 
     it("tells listeners of a message once it is there, until they stop", async () => {

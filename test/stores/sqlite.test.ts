@@ -50,6 +50,7 @@ describeStore("sqliteStore in memory", async () => sqliteStore(":memory:"));
 const undo: Readonly<Record<number, string>> = {
   2: "DROP INDEX runs_by_keeper; DROP INDEX runs_by_owner; ALTER TABLE runs DROP COLUMN keeper;",
   3: "DROP INDEX runs_by_creation;",
+  4: "DROP INDEX inbox_by_sender; ALTER TABLE inbox DROP COLUMN sender_key; ALTER TABLE inbox DROP COLUMN sender_print;",
 };
 const olderVersions = Object.keys(undo).map(Number);
 
