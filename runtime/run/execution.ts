@@ -34,6 +34,7 @@ import { Patience } from "./patience.js";
 import { whenNothingIsLeft } from "./process-end.js";
 import { type ChangeRequest, Changes } from "./record/changes.js";
 import { Checks } from "./record/checks.js";
+import { CodeAtHand } from "./record/code-at-hand.js";
 import { EditedCode } from "./record/edited-code.js";
 import type { AskingPlace } from "./record/own-key.js";
 import { PresentCode } from "./record/present-code.js";
@@ -86,7 +87,7 @@ export class Execution implements RunScope {
     this.replay = new Replay(record);
     this.asked = new AskedCalls(this.replay);
     this.present = new PresentCode(record);
-    const code = new EditedCode(this.replay, this.present, state.modules);
+    const code = new EditedCode(this.replay, this.present, new CodeAtHand(this.present, state.tables ?? new Map()));
     this.origins = new Origins(record.origins);
     this.checks = new Checks(options, this.replay, code, this.origins);
     this.changes = new Changes(this.replay, code, this.present, (within) => this.accepts(within));

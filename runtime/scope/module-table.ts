@@ -42,6 +42,8 @@ export interface GoneCall {
 }
 
 export interface ModuleTable {
+  /** See `moduleId`. */
+  id: string;
   path: string;
   /** Fingerprint of the module's text. */
   text: string;
@@ -50,6 +52,8 @@ export interface ModuleTable {
   moved: boolean;
   /** Tags of places that were here, or in this file's charge, and are known to be gone. */
   retired: readonly string[];
+  /** What the tree is called that the path is in, if that is known: two packages may each have a `src/index.ts`. */
+  tree: string | undefined;
 }
 
 const noLoops: readonly number[] = [];
@@ -60,6 +64,7 @@ export function readTable(
   text: string,
   rows: readonly Row[],
   retired: readonly string[] = nothing,
+  tree?: string,
 ): ModuleTable {
   const twins = countTwins(rows);
   const places = rows.map((row, index): Place => {
@@ -91,7 +96,19 @@ export function readTable(
       indexed: indexed === 1,
     }));
   });
-  return { path, text, places, moved: !places.every(isBornHere), retired };
+  return { id: moduleId({ path, tree }), path, text, places, moved: !places.every(isBornHere), retired, tree };
+}
+
+const separator = "\n";
+
+/** What tells a module apart from all others: its path, and the tree that this is in. */
+export function moduleId({ path, tree }: Pick<ModuleTable, "path" | "tree">): string {
+  return tree === undefined ? path : path + separator + tree;
+}
+
+export function fromModuleId(id: string): Pick<ModuleTable, "path" | "tree"> {
+  const end = id.indexOf(separator);
+  return end < 0 ? { path: id, tree: undefined } : { path: id.slice(0, end), tree: id.slice(end + 1) };
 }
 
 /** Whether a place was born where it stands, as far as anybody knows. */

@@ -9,6 +9,7 @@
 import type { SiteRecord } from "../../journal/entry.js";
 import type { StepExtent } from "../../scope/place.js";
 import { type Call, newCall } from "../call.js";
+import { recordedOf } from "./build.js";
 import type { EditedCode } from "./edited-code.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
@@ -92,7 +93,7 @@ export class Changes {
   /** Whether it is this very code that recorded a call, all of it that has a part in the run by now. */
   private isThisBuild(call: RecordedCall): boolean {
     if (this.code.changedSince(call)) return false;
-    for (const path of this.present.paths) if (!call.build.has(path)) return false;
+    for (const module of this.present.tables.values()) if (recordedOf(call.build, module) === undefined) return false;
     return true;
   }
 }
