@@ -32,6 +32,8 @@ export interface Place {
   through: RowDetails["through"];
   skip: number;
   under: readonly GoneCall[];
+  /** Of a function that stands as an argument of a marked call: the row of that. */
+  givenTo: number | undefined;
 }
 
 /** A call that a place was under before an edit; see `RowDetails`. */
@@ -86,8 +88,10 @@ export function readTable(
       through: details?.through,
       skip: details?.skip ?? 0,
       under: nothing,
+      givenTo: undefined,
     };
   });
+  linkArguments(rows, places);
   rows.forEach(({ 7: details }, index) => {
     if (details?.under === undefined) return;
     places[index]!.under = details.under.map(({ 0: row, 1: loops, 2: indexed }) => ({
@@ -129,6 +133,18 @@ function segmentOf(kind: RowKind, anchor: string): string {
   const { 1: name = "", 2: ordinal = "", 3: shape = "" } = anchorParts.exec(anchor)!;
   if (isFunction) return escapePart(name) + ordinal + shape;
   return escapePart(name + shape) + ordinal + (kind === RowKind.call ? "()" : "");
+}
+
+/** A function has the text of the call that it is given to. Where several calls may be meant, none is. */
+function linkArguments(rows: readonly Row[], places: readonly Place[]): void {
+  const calls = new Map<string, number | undefined>();
+  const nameOf = ({ 2: container, 5: text, 6: loops }: Row): string => `${container} ${text} ${loops ?? ""}`;
+  rows.forEach((row, index) => {
+    if (row[0] === RowKind.call) calls.set(nameOf(row), calls.has(nameOf(row)) ? undefined : index);
+  });
+  rows.forEach((row, index) => {
+    if (row[0] === RowKind.fn && row[1].endsWith("()")) places[index]!.givenTo = calls.get(nameOf(row));
+  });
 }
 
 function countTwins(rows: readonly Row[]): number[] {
