@@ -6,7 +6,9 @@ import { state } from "./process-state.js";
 // Absent too where an older copy of the package was loaded first, which tells no trees apart.
 if (state.tables === undefined) {
   const tables = new Map<string, readonly ModuleTable[]>();
-  for (const table of state.modules.values()) add(tables, table);
+  state.modules.forEach((table) => {
+    add(tables, table);
+  });
   state.tables = tables;
   state.module = (path, text, rows, retired, tree) => {
     const table = readTable(path, text, rows, retired, tree);
@@ -16,8 +18,11 @@ if (state.tables === undefined) {
   };
 }
 
-/** A later table of one tree takes the place of the one before: the module was edited and loaded again. */
+/**
+ * A later table of one tree takes the place of the one before: the module was edited and loaded again. As in reading a
+ * table, nothing here iterates.
+ */
 function add(tables: Map<string, readonly ModuleTable[]>, table: ModuleTable): void {
   const others = (tables.get(table.path) ?? []).filter(({ tree }) => tree !== table.tree);
-  tables.set(table.path, [...others, table]);
+  tables.set(table.path, others.concat(table));
 }
