@@ -17,6 +17,7 @@ import { hasRoot } from "./plan/root.js";
 import type { TypeScript } from "./plan/syntax.js";
 import { hookProgram } from "./program-hook.js";
 import { type PluginExtras, reportTo, warnOfIncremental } from "./report.js";
+import { treeOf } from "./tree.js";
 
 export type { DiagnosticCode, DiagnosticLevel, DiagnosticsOption } from "./diagnostics/index.js";
 export { TransformerOptionsError } from "./errors.js";
@@ -89,7 +90,8 @@ export function transformFile(ts: TypeScript, options: TransformOptions = {}): t
       if (!included && !mentionsLibrary(original.text)) return file;
       // The plugin may be listed twice; the original of its own output is the untransformed file.
       if (hasRoot(ts, file)) return file;
-      const made = plan(ts, original, { path: module, included, born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
+      const born = bornBy(lockOf(root, lock)?.of(module) ?? []);
+      const made = plan(ts, original, { path: module, tree: treeOf(root), included, born });
       return made === undefined ? file : applyPlan(ts, context, file, made);
     };
   };

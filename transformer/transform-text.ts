@@ -13,6 +13,7 @@ import { analyse } from "./plan/analysis.js";
 import { planAnalysed } from "./plan/index.js";
 import { mentionsLibrary } from "./plan/library.js";
 import { hasSyntaxErrors } from "./syntax-errors.js";
+import { treeOf } from "./tree.js";
 
 export {
   type Diagnostic,
@@ -66,7 +67,9 @@ export function transformText(code: string, options: TransformTextOptions): Tran
   const found = analysis
     ? diagnose(analysis, { diagnostics, file })
     : diagnoseBarrel(ts, source, { diagnostics, file });
-  const made = analysis && planAnalysed(analysis, { path: module, born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
+  const made =
+    analysis &&
+    planAnalysed(analysis, { path: module, tree: treeOf(root), born: bornBy(lockOf(root, lock)?.of(module) ?? []) });
   if (made === undefined && found.length === 0) return undefined;
   const text = made === undefined ? new EditedText(code) : applyPlanToText(ts, source, made);
   return {

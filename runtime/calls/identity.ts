@@ -69,14 +69,15 @@ export function identify(name: string, at: CallSite | undefined, explicitKey: un
     frame.run.fatal(error);
     throw error;
   }
-  const key =
+  const execution = frame.run as Execution;
+  const { key, chain } =
     explicitKey === undefined
-      ? bound(keyOf(frame, place, at.path))
-      : keyed(frame, escapePart(baseAnchor(place.anchor)), explicitKey, place.at);
+      ? execution.nameOf({ key: bound(keyOf(frame, place, at.path)), chain: frame.chainOf(place) }, frame.otherName)
+      : { key: keyed(frame, escapePart(baseAnchor(place.anchor)), explicitKey, place.at), chain: "" };
   return {
-    execution: frame.run as Execution,
+    execution,
     key,
-    chain: explicitKey === undefined ? frame.chainOf(place) : "",
+    chain,
     within: frame.within,
     entry: explicitKey === undefined ? frame.entry : undefined,
     record: siteRecord(frame.module, place),

@@ -92,9 +92,14 @@ export interface Entry {
   /** Milliseconds since the epoch. */
   startedAt: number;
   endedAt: number;
-  /** Modules that contributed to the run for the first time with this entry, each with its sites. */
+  /** Modules that contributed to the run for the first time with this entry, each with its sites, and the tree that its path is in. */
   modules?: Array<
-    [path: string, text: string, sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>]
+    [
+      path: string,
+      text: string,
+      sites?: ReadonlyArray<readonly [container: string, anchor: string, text: string]>,
+      tree?: string,
+    ]
   >;
   /**
    * On the first entry after a resume that accepted what the record and the code differ in. One of kind `accept` is of no call:

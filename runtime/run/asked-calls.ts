@@ -15,6 +15,10 @@ export class AskedCalls {
 
   constructor(private readonly replay: Replay) {}
 
+  isTaken(key: string): boolean {
+    return this.keys.has(key);
+  }
+
   /** @returns whether no other call has the key */
   claim(key: string): boolean {
     const { size } = this.keys;

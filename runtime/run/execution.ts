@@ -14,7 +14,7 @@ import { type Entry, isOutcome } from "../journal/entry.js";
 import { escapePart } from "../scope/key.js";
 import type { ModuleTable, Place } from "../scope/module-table.js";
 import { Origins } from "../scope/origins.js";
-import { inMark, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
+import { inMark, type OtherName, type RunScope, type StepExtent, WorkflowBody } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { RunChange } from "../stores/store.js";
 import type { RunTrace } from "../telemetry/telemetry.js";
@@ -35,7 +35,9 @@ import { Patience } from "./patience.js";
 import { Acceptance } from "./record/acceptance.js";
 import { type ChangeRequest, Changes } from "./record/changes.js";
 import { Checks } from "./record/checks.js";
+import { CodeAtHand } from "./record/code-at-hand.js";
 import { EditedCode } from "./record/edited-code.js";
+import { type Named, otherwise } from "./record/other-name.js";
 import type { AskingPlace } from "./record/own-key.js";
 import { PresentCode } from "./record/present-code.js";
 import { recordedHere } from "./record/record.js";
@@ -95,7 +97,7 @@ export class Execution implements RunScope {
     this.replay = new Replay(record);
     this.asked = new AskedCalls(this.replay);
     this.present = new PresentCode(record);
-    const code = new EditedCode(this.replay, this.present, state.modules);
+    const code = new EditedCode(this.replay, this.present, new CodeAtHand(this.present, state.tables ?? new Map()));
     this.origins = new Origins(record.origins);
     this.acceptance = new Acceptance(options, record.accepted, code);
     this.checks = new Checks(id, this.replay, code, this.acceptance, this.origins);
@@ -192,6 +194,21 @@ export class Execution implements RunScope {
   }
 
   // --- what the code asks for ----------------------------------------------------------------------------------------
+
+  /**
+   * A call's key and chain; or those that it has if the function around is called by its other name, if that is what is
+   * recorded, or if another call has the key.
+   */
+  nameOf(named: Named, names: OtherName | undefined): Named {
+    if (names === undefined) return named;
+    const isTaken = this.asked.isTaken(named.key);
+    if (!isTaken && (this.replay.isEmpty || this.replay.holds(named))) return named;
+    const other = otherwise(named, names);
+    if (other === undefined || this.replay.holds(named)) return named;
+    if (this.replay.holds(other)) return other;
+    const isFree = !this.asked.isTaken(other.key) && this.replay.find(other.key) === undefined;
+    return isTaken && isFree ? other : named;
+  }
 
   /** The replay key of a call, from that of its place and what else tells it apart. */
   keyOf(place: AskingPlace, args: string, origins?: string): string {

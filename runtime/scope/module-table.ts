@@ -32,6 +32,8 @@ export interface Place {
   through: RowDetails["through"];
   skip: number;
   under: readonly GoneCall[];
+  /** Of a function that stands as an argument of a marked call: the row of that. */
+  givenTo: number | undefined;
 }
 
 /** A call that a place was under before an edit; see `RowDetails`. */
@@ -42,6 +44,8 @@ export interface GoneCall {
 }
 
 export interface ModuleTable {
+  /** See `moduleId`. */
+  id: string;
   path: string;
   /** Fingerprint of the module's text. */
   text: string;
@@ -50,6 +54,8 @@ export interface ModuleTable {
   moved: boolean;
   /** Tags of places that were here, or in this file's charge, and are known to be gone. */
   retired: readonly string[];
+  /** What the tree is called that the path is in, if that is known: two packages may each have a `src/index.ts`. */
+  tree: string | undefined;
 }
 
 const noLoops: readonly number[] = [];
@@ -60,6 +66,7 @@ export function readTable(
   text: string,
   rows: readonly Row[],
   retired: readonly string[] = nothing,
+  tree?: string,
 ): ModuleTable {
   const twins = countTwins(rows);
   const places = rows.map((row, index): Place => {
@@ -81,8 +88,10 @@ export function readTable(
       through: details?.through,
       skip: details?.skip ?? 0,
       under: nothing,
+      givenTo: undefined,
     };
   });
+  linkArguments(rows, places);
   rows.forEach(({ 7: details }, index) => {
     if (details?.under === undefined) return;
     places[index]!.under = details.under.map(({ 0: row, 1: loops, 2: indexed }) => ({
@@ -91,7 +100,19 @@ export function readTable(
       indexed: indexed === 1,
     }));
   });
-  return { path, text, places, moved: !places.every(isBornHere), retired };
+  return { id: moduleId({ path, tree }), path, text, places, moved: !places.every(isBornHere), retired, tree };
+}
+
+const separator = "\n";
+
+/** What tells a module apart from all others: its path, and the tree that this is in. */
+export function moduleId({ path, tree }: Pick<ModuleTable, "path" | "tree">): string {
+  return tree === undefined ? path : path + separator + tree;
+}
+
+export function fromModuleId(id: string): Pick<ModuleTable, "path" | "tree"> {
+  const end = id.indexOf(separator);
+  return end < 0 ? { path: id, tree: undefined } : { path: id.slice(0, end), tree: id.slice(end + 1) };
 }
 
 /** Whether a place was born where it stands, as far as anybody knows. */
@@ -112,6 +133,18 @@ function segmentOf(kind: RowKind, anchor: string): string {
   const { 1: name = "", 2: ordinal = "", 3: shape = "" } = anchorParts.exec(anchor)!;
   if (isFunction) return escapePart(name) + ordinal + shape;
   return escapePart(name + shape) + ordinal + (kind === RowKind.call ? "()" : "");
+}
+
+/** A function has the text of the call that it is given to. Where several calls may be meant, none is. */
+function linkArguments(rows: readonly Row[], places: readonly Place[]): void {
+  const calls = new Map<string, number | undefined>();
+  const nameOf = ({ 2: container, 5: text, 6: loops }: Row): string => `${container} ${text} ${loops ?? ""}`;
+  rows.forEach((row, index) => {
+    if (row[0] === RowKind.call) calls.set(nameOf(row), calls.has(nameOf(row)) ? undefined : index);
+  });
+  rows.forEach((row, index) => {
+    if (row[0] === RowKind.fn && row[1].endsWith("()")) places[index]!.givenTo = calls.get(nameOf(row));
+  });
 }
 
 function countTwins(rows: readonly Row[]): number[] {

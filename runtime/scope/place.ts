@@ -160,6 +160,21 @@ class Turn {
   }
 }
 
+/**
+ * A function that stands as an argument of a marked call is named after that call, be it that the call entered it at once (rule 1)
+ * or that it was started later (rule 2): a limiter does one or the other as it has room. The names may differ all the same,
+ * and the record may hold the other one, since bodies that took the room then are answered now.
+ */
+export interface OtherName {
+  /** Of the function's frame. */
+  readonly key: string;
+  readonly chain: string;
+  /** What the same frame is called by the other rule: a place, in the frame in which the function was made. */
+  readonly creator: Frame;
+  readonly other: Place;
+  readonly path: LoopPath;
+}
+
 /** A place that functions are called from synchronously: rule 1 numbers them in call order. */
 export abstract class Caller extends Scope {
   // Written out: without it Node 20 passes the arguments on as a list, by the array iterator that the code may have replaced.
@@ -211,6 +226,15 @@ export class MarkedCall extends Caller implements Site {
 
   get loops(): readonly number[] {
     return this.place.loops;
+  }
+
+  /** Whether a function stands as an argument of this very call. */
+  gives({ givenTo }: Place, creator: Frame, path: LoopPath): boolean {
+    if (givenTo === undefined || creator !== this.frame || creator.module.places[givenTo] !== this.place) return false;
+    return (
+      path === this.path ||
+      (path !== 0 && this.path !== 0 && path.every((each, i) => each === (this.path as readonly PathElement[])[i]))
+    );
   }
 
   childKey(): string {
@@ -322,6 +346,8 @@ export class Frame extends Scope {
   readonly timed: boolean;
   /** Of the innermost function around whose key the order of entries has a part in. */
   readonly given: FrameEntry | Turn | undefined;
+  /** Of the innermost function around that has one. */
+  otherName: OtherName | undefined;
   /** Whether the order of entries gave the frame, or one that it is below, its key: rules 2 and 3. */
   ordered: boolean;
   /** How often each place in this frame has been entered. */
@@ -345,6 +371,7 @@ export class Frame extends Scope {
     super(run, key, chain, within, "/~");
     this.given = entry ?? site?.frame.given;
     this.depth = site === null ? 0 : site.frame.depth + 1;
+    this.otherName = site?.frame.otherName;
     this.ordered = this.given !== undefined || site?.frame.ordered === true;
     this.timed = timed || (site !== null && !site.keyed && site.frame.timed);
     run.contribute(module);
@@ -457,6 +484,8 @@ function enter(module: ModuleTable, index: number, creator: Frame | null, path: 
   let frame: Frame;
   if (mark?.run.open && (creator === null || mark.adopts({ frame: creator, loops: place.loops, path }))) {
     frame = mark.openChild(module, place);
+    if (creator !== null && mark instanceof MarkedCall && mark.gives(place, creator, path))
+      nameOtherwise(frame, mark.key, creator, place, path);
   } else if (creator !== null) {
     frame = openAtCreation(module, place, creator, path);
   } else {
@@ -485,7 +514,22 @@ function openAtCreation(module: ModuleTable, place: Place, creator: Frame, path:
   const chain = creator.chainOf(place);
   const entry = caller && { closure, entered: key, caller: caller.key };
   const via = viaOf(place, creator, path, number);
-  return new Frame(module, creator.run, key, chain, within, site, false, entry, via);
+  const frame = new Frame(module, creator.run, key, chain, within, site, false, entry, via);
+  const call = place.givenTo === undefined ? undefined : module.places[place.givenTo];
+  if (call !== undefined && visited === null) nameOtherwise(frame, segment, creator, call, path);
+  return frame;
+}
+
+/**
+ * Tells what a frame would be called by the other rule, if it is the first that its function or call has opened.
+ *
+ * @param first the key of the first
+ * @param other the place that names it by the other rule
+ */
+function nameOtherwise(frame: Frame, first: string, creator: Frame, other: Place, path: LoopPath): void {
+  if (creator.module.moved || frame.key !== first) return;
+  const { key, chain } = frame;
+  frame.otherName = { key, chain, creator, other, path };
 }
 
 /**

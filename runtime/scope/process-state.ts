@@ -25,10 +25,18 @@ export interface ProcessState {
   liveRuns: number;
   /** The newest table of each module path. */
   readonly modules: Map<string, ModuleTable>;
+  /** The newest tables of each module path, one of each tree. */
+  tables?: Map<string, readonly ModuleTable[]>;
   /** Keys of the arrays that `keyed` made. */
   readonly itemKeys: WeakMap<object, ItemKeys>;
   /** Registers a module and returns its root frame; generated code calls it. See `generated-code.ts`. */
-  module?: (path: string, text: string, rows: readonly Row[], retired?: readonly string[]) => OutsideFrame;
+  module?: (
+    path: string,
+    text: string,
+    rows: readonly Row[],
+    retired?: readonly string[],
+    tree?: string,
+  ) => OutsideFrame;
 }
 
 export const state: ProcessState = share();

@@ -2,7 +2,7 @@
  * The table of sites that the transformer writes into each module and that the runtime, the errors and the tools
  * read. This type is all that `transformer` and `runtime` share.
  *
- * Generated code reaches the runtime through `globalThis[Symbol.for("stepmark@1")].module(path, text, rows, retired)` and
+ * Generated code reaches the runtime through `globalThis[Symbol.for("stepmark@1")].module(path, text, rows, retired, tree)` and
  * then speaks only these calls (`i` is an index into `rows`, `p` the loop path: `0`, or one element for each
  * enclosing loop of the same function, outermost first):
  *

@@ -443,4 +443,28 @@ describe("I3: a function of the module that a limiter begins in the context of w
   });
 });
 
+describe("I3: a closure that a limiter starts when another call of it has ended", () => {
+  it("is refused where a failed step that runs again may have the branches queue in another order", async () => {
+    const name = async (item: string): Promise<string> => act(item);
+    const flow = workflow("queue", async () => {
+      const limit = pLimit(1);
+      const ticket = async (): Promise<number> => step(draw);
+      const errors: unknown[] = [];
+      const tickets = await Promise.all(
+        ["a", "b", "c"].map(async (item) => {
+          await step(name, item).catch((error) => errors.push(error));
+          return limit(ticket);
+        }),
+      );
+      if (errors.length > 0) throw new AggregateError(errors);
+      return tickets;
+    });
+    failing.add("b");
+    const store = await recorded(flow);
+    failing.clear();
+    await expect(resumed(store, flow)).rejects.toMatchObject({ code: "AMBIGUOUS_SCOPE" });
+    expect(ran).toEqual([]);
+  });
+});
+
 const noTimers = (): (() => void) => () => {};

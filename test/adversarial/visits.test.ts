@@ -5,9 +5,11 @@ import DataLoader from "dataloader";
 import pLimit from "p-limit";
 import { type AnyWorkflow, memoryStore, Stepmark, step, workflow } from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
+import { Bodies, replayFromEveryPrefix } from "../support/replay.js";
 import { limiter, retry, scatter } from "../support/unseen.js";
 
 const id = "run";
+const bodies = new Bodies();
 let tickets = 0;
 let drawn: number[] = [];
 
@@ -184,6 +186,50 @@ describe("a limiter that bodies and branches share, which starts what waits when
       });
     },
   );
+});
+
+describe("I2: a limiter that bodies and branches share starts a function at once or later, as bodies have left it room", () => {
+  const raw = async (turns: number): Promise<void> => {
+    for (let i = 0; i < turns; i++) await tick();
+  };
+  const name = async (x: string): Promise<string> => {
+    bodies.note(x);
+    return x;
+  };
+  type Limit = <T>(task: () => Promise<T>) => Promise<T>;
+  const shapes: Record<string, (limit: Limit) => Promise<unknown>> = {
+    "with steps in the bodies' functions": (limit) =>
+      Promise.all(["a", "b", "c"].map((x) => step(async () => limit(async () => step(name, x))))),
+    "with bodies before and between the branches' functions": (limit) =>
+      Promise.all(
+        ["a", "b", "c"].map(async (x) => {
+          await step("before", async () => limit(() => raw(3)));
+          const y = await limit(async () => step(name, x));
+          await step("between", async () => limit(() => raw(2)));
+          return limit(async () => (await step(name, `${y}1`)) + (await step(name, `${y}2`)));
+        }),
+      ),
+    "with functions that are entered again": (limit) =>
+      Promise.all([
+        step(async () => limit(() => raw(5))),
+        ...["a", "b"].map(async (x) => {
+          const take = async (): Promise<string> => step(name, x);
+          return [await limit(take), await limit(async () => step(name, `${x}1`))];
+        }),
+      ]),
+  };
+  const limiters: Record<string, (most: number) => Limit> = { limiter, pLimit };
+
+  it.each(
+    Object.keys(shapes).flatMap((shape) =>
+      Object.keys(limiters).flatMap((kind) => [1, 2].map((most) => [shape, kind, most] as const)),
+    ),
+  )("%s, by %s(%i): it has the key that is recorded", async (shape, kind, most) => {
+    const flow = workflow(`${shape} ${kind} ${most}`, async () => shapes[shape]!(limiters[kind]!(most)));
+    const app = new Stepmark({ store: memoryStore(), workflows: [flow] });
+    const expected = await (await app.start(flow)).result();
+    await replayFromEveryPrefix({ workflow: flow, expected, bodies });
+  });
 });
 
 /** A limiter as people write it, at hand for the transformer. */

@@ -1,8 +1,7 @@
 /** Edits between builds: recorded work is kept with its own call or refused before any body runs; never moved, never done twice. */
 import { type AnyWorkflow, memoryStore, Stepmark } from "stepmark";
 import { expect, it } from "vitest";
-import { state } from "../../runtime/scope/process-state.js";
-import { build } from "../support/build.js";
+import { build, forgetModules } from "../support/build.js";
 
 /** A file, or several by path; the workflow is exported as `w` by the last. */
 type Build = string | Record<string, string>;
@@ -37,7 +36,7 @@ const header =
   'import { step, workflow, keyed, waitFor, sleep, now } from "stepmark";\nimport { note, limit } from "bodies";\n';
 
 function load(files: Build, keep = false): AnyWorkflow {
-  if (!keep) state.modules.clear();
+  if (!keep) forgetModules();
   const imports: Record<string, unknown> = { bodies: { note, limit } };
   let last: { [name: string]: unknown } = {};
   for (const [path, source] of Object.entries(typeof files === "string" ? { "flow.ts": files } : files)) {

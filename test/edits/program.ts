@@ -4,11 +4,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { AnyWorkflow } from "stepmark";
 import ts from "typescript";
-import { state } from "../../runtime/scope/process-state.js";
 import { printLock } from "../../transformer/lock/lock-file.js";
 import type { LockLine } from "../../transformer/lock/lock-line.js";
 import type { PlacedRow } from "../../transformer/plan/index.js";
-import { compile } from "../support/build.js";
+import { compile, forgetModules } from "../support/build.js";
 import { marksAt, placesIn } from "./marks.js";
 import type { Project } from "./project.js";
 import type { MarkTable, World } from "./world.js";
@@ -53,7 +52,7 @@ export function build(project: Project, applier: "nodes" | "text", lock?: readon
 }
 
 function load(main: string, modules: ReadonlyMap<string, unknown>, world: World): { w: AnyWorkflow; input: unknown } {
-  state.modules.clear();
+  forgetModules();
   const loaded = new Map<string, unknown>();
   const require = (file: string): unknown => {
     if (loaded.has(file)) return loaded.get(file);

@@ -1,8 +1,7 @@
 /** A7, A9: histories of another key scheme, which know a step by its name and its place in a list. */
 import { type AnyWorkflow, type FlatStep, type MemoryStore, memoryStore, Stepmark } from "stepmark";
 import { beforeEach, describe, expect, it } from "vitest";
-import { state } from "../../runtime/scope/process-state.js";
-import { build } from "../support/build.js";
+import { build, forgetModules } from "../support/build.js";
 
 const id = "old/run";
 let ran: string[] = [];
@@ -13,7 +12,7 @@ const note = (label: string): string => {
 beforeEach(() => {
   ran = [];
   // Each test is a process of its own: what the others have loaded must not have a say.
-  state.modules.clear();
+  forgetModules();
 });
 
 const head = `import { changed, child, now, publish, sleep, step, waitFor, workflow } from "stepmark"; import { note } from "bodies";
@@ -55,7 +54,7 @@ describe("A9: a flat, sequential history", () => {
 
   it("is taken over under our keys, and the run goes on from there", async () => {
     for (let known = 0; known <= 3; known++) {
-      state.modules.clear();
+      forgetModules();
       const flow = w();
       const store = await imported(
         flow,

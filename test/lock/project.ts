@@ -4,13 +4,12 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { AnyWorkflow } from "stepmark";
 import ts from "typescript";
-import { state } from "../../runtime/scope/process-state.js";
 import { parseLock, printLock } from "../../transformer/lock/lock-file.js";
 import type { LockLine } from "../../transformer/lock/lock-line.js";
 import { type Reconciliation, reconcile } from "../../transformer/lock/reconcile.js";
 import { readSourceFile, type SourceFile } from "../../transformer/lock/source-file.js";
 import { lockLines } from "../../transformer/lock/write-lock.js";
-import { build } from "../support/build.js";
+import { build, forgetModules } from "../support/build.js";
 
 /** Sources by path, in the order of their imports: the last one exports the workflow as `w`. */
 export type Sources = Readonly<Record<string, string>>;
@@ -46,7 +45,7 @@ export function load(
     writeFileSync(lock, printLock(lines));
   }
   // As in a new process.
-  state.modules.clear();
+  forgetModules();
   const known = { ...imports };
   let last: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(sources)) {

@@ -4,11 +4,14 @@
  */
 import * as stepmark from "stepmark";
 import ts from "typescript";
+import { state } from "../../runtime/scope/process-state.js";
 import { transformFile } from "../../transformer/index.js";
 import { transformText } from "../../transformer/transform-text.js";
 
 export interface BuildOptions {
   path?: string;
+  /** Folder that the path is relative to. */
+  root?: string;
   target?: ts.ScriptTarget;
   /** Absolute path of a lock file. */
   lock?: string | undefined;
@@ -19,9 +22,9 @@ export interface BuildOptions {
 /** @returns the module's exports; a later build of the same path replaces the earlier one, as in a new process */
 export function build(
   source: string,
-  { path = "flow.ts", target, lock, imports = {} }: BuildOptions = {},
+  { path = "flow.ts", root, target, lock, imports = {} }: BuildOptions = {},
 ): { [name: string]: unknown } {
-  const code = compile(source, path, target, takeTurns(), lock);
+  const code = compile(source, path, target, takeTurns(), lock, root);
   const exports = {};
   const require = (name: string): unknown => {
     const found = { stepmark, ...imports }[name];
@@ -30,6 +33,12 @@ export function build(
   };
   new Function("exports", "require", code)(exports, require);
   return exports;
+}
+
+/** No module is loaded any more, as in a new process. */
+export function forgetModules(): void {
+  state.modules.clear();
+  state.tables?.clear();
 }
 
 type Applier = "nodes" | "text";
@@ -47,11 +56,12 @@ export function compile(
   target = ts.ScriptTarget.ES2022,
   applier: Applier = source.length % 2 === 0 ? "nodes" : "text",
   lock: string | false = false,
+  root = "/",
 ): string {
-  const edited = applier === "text" ? transformText(source, { file: path, root: "/", lock })?.code : undefined;
+  const edited = applier === "text" ? transformText(source, { file: path, root, lock })?.code : undefined;
   return ts.transpileModule(edited ?? source, {
     fileName: path,
     compilerOptions: { target, module: ts.ModuleKind.CommonJS },
-    transformers: applier === "nodes" ? { before: [transformFile(ts, { root: "/", lock })] } : {},
+    transformers: applier === "nodes" ? { before: [transformFile(ts, { root, lock })] } : {},
   }).outputText;
 }

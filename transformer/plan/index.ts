@@ -24,6 +24,8 @@ export type { Plan } from "./shape.js";
 export interface PlanOptions {
   /** Path of the file relative to the root, with forward slashes. */
   readonly path: string;
+  /** What the tree is called that the path is in, if it has a name. */
+  readonly tree?: string | undefined;
   /** Whether the file is to be transformed although it does not import the library. */
   readonly included: boolean;
   /** What a lock file says of the places; by default they are as they stand. */
@@ -46,9 +48,9 @@ export function plan(ts: TypeScript, file: ts.SourceFile, options: PlanOptions):
 /** Plans a file that has been analysed; undefined if it holds nothing to do. */
 export function planAnalysed(
   analysis: Analysis,
-  { path, born = asTheyStand, force = false }: Omit<PlanOptions, "included">,
+  { path, tree, born = asTheyStand, force = false }: Omit<PlanOptions, "included">,
 ): Plan | undefined {
-  return planning(analysis, force)?.plan(path, born);
+  return planning(analysis, force)?.plan(path, tree, born);
 }
 
 /** The places of a file as they are, without a lock file, each with its syntax; see `planAnalysed`. */
@@ -111,7 +113,7 @@ class Planning {
     this.temps = planTemps(source, scopes, found.calls, this.names);
   }
 
-  plan(path: string, born: Born): Plan {
+  plan(path: string, tree: string | undefined, born: Born): Plan {
     const { fingerprints } = this;
     this.writeRows();
     const nodes = this.nodes();
@@ -124,7 +126,7 @@ class Planning {
       rows,
       root: {
         name: this.names.root,
-        value: rootFrame(this.names.root, { path, text, rows, retired }, this.scopes.declares),
+        value: rootFrame(this.names.root, { path, text, rows, retired, tree }, this.scopes.declares),
       },
       functions: this.planFunctions(),
       loops: planLoops(this.source, this.library, this.needs, this.loopNumber, this.names, (record) =>

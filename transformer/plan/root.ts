@@ -14,6 +14,8 @@ export interface SiteTable {
   readonly rows: readonly Row[];
   /** Tags of the lock file's places that are gone. */
   readonly retired: readonly string[];
+  /** What the tree is called that the path is in. */
+  readonly tree: string | undefined;
 }
 
 /**
@@ -27,12 +29,13 @@ export interface SiteTable {
  */
 export function rootFrame(
   name: string,
-  { path, text, rows, retired }: SiteTable,
+  { path, text, rows, retired, tree }: SiteTable,
   shadowed: (name: string) => boolean,
 ): string {
   const global = shadowed("globalThis") ? "global" : "globalThis";
   const builtin = (builtinName: string): string => (shadowed(builtinName) ? `${global}.${builtinName}` : builtinName);
-  const module = [path, text, rows, ...(retired.length > 0 ? [retired] : [])].map(literal).join(", ");
+  const more = tree !== undefined ? [retired, tree] : retired.length > 0 ? [retired] : [];
+  const module = [path, text, rows, ...more].map(literal).join(", ");
   const passing = [
     "enter() { return this; }",
     `call(i, p, f, t, a) { return ${builtin("Reflect")}.apply(f, t, a); }`,

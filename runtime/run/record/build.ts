@@ -10,16 +10,9 @@ export function rootOf(module: ModuleTable, container: string): string {
   return `${module.path}#${container}`;
 }
 
-/** Whether any module that contributed to a record has another text now, or is gone. */
-export function anyChanged(
-  recorded: ReadonlyArray<[path: string, text: string]>,
-  modules: ReadonlyMap<string, ModuleTable>,
-): boolean {
-  for (let i = 0; i < recorded.length; i++) {
-    const each = recorded[i]!;
-    if (modules.get(each[0])?.text !== each[1]) return true;
-  }
-  return false;
+/** What is recorded of a module, be it that the record says nothing of trees, as older ones do. */
+export function recordedOf<T>(recorded: ReadonlyMap<string, T>, { id, path }: ModuleTable): T | undefined {
+  return recorded.get(id) ?? recorded.get(path);
 }
 
 /** Where a place stands, whatever file that is: in its function, or, for the workflow's own function, below that. */

@@ -9,6 +9,7 @@
 import type { SiteRecord } from "../../journal/entry.js";
 import type { StepExtent } from "../../scope/place.js";
 import { type Call, newCall } from "../call.js";
+import { recordedOf } from "./build.js";
 import type { EditedCode } from "./edited-code.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
@@ -93,7 +94,7 @@ export class Changes {
   private isThisBuild(call: RecordedCall): boolean {
     if (call.here) return true;
     if (this.code.changedSince(call)) return false;
-    for (const path of this.present.paths) if (!call.build.has(path)) return false;
+    for (const module of this.present.tables.values()) if (recordedOf(call.build, module) === undefined) return false;
     return true;
   }
 }

@@ -21,7 +21,7 @@ import {
 } from "../end/refusals.js";
 import type { Acceptance } from "./acceptance.js";
 import { argumentsTell } from "./arguments-tell.js";
-import { changedPlaces, isAnothers, isFromBodyInside, siteInClosure } from "./closure-order.js";
+import { changedPlaces, isAnothers, isFromBodyInside, mayHaveChangedPlaces, siteInClosure } from "./closure-order.js";
 import type { EditedCode } from "./edited-code.js";
 import { type Asker, type AskingPlace, ownKey } from "./own-key.js";
 import { isOn, type RecordedCall } from "./record.js";
@@ -81,6 +81,9 @@ export class Checks {
     const origin = this.acceptance.ofDivergence(entry.seq) ? undefined : this.originOfAnother(call, recorded, entry);
     if (origin !== undefined) return anotherValue(id, call, recorded, origin, this.followsFailure(recorded));
     if (changedPlaces(call, entry, this.replay.record)) return enteredInAnotherOrder(id, call);
+    // Without that failure branches may have queued in another order.
+    if (this.followsFailure(recorded) && mayHaveChangedPlaces(call, entry, this.replay.record))
+      return enteredInAnotherOrder(id, call);
     if (isAnothers(call, entry)) {
       if (isFromBodyInside(call, entry)) return enteredByBody(id, call, entry.within!);
       note(this.displaced, call);

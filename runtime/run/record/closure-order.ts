@@ -37,8 +37,22 @@ export function siteInClosure({ entry, site, args }: Call): string {
  * like of another entry: then the entries may have changed places, and arguments cannot tell.
  */
 export function changedPlaces(call: Pick<Call, "key" | "entry">, entry: Entry, record: RunRecordView): boolean {
-  if (!isAnothers(call, entry)) return false;
-  const { site, args } = entry;
+  return isAnothers(call, entry) && hasLike(call, entry, record);
+}
+
+/**
+ * Whether nothing tells who wanted the closure around a call to be entered, since it was started when another entry of its
+ * own had ended, as limiters do, while the record holds the like of another entry.
+ */
+export function mayHaveChangedPlaces(call: Pick<Call, "key" | "entry">, entry: Entry, record: RunRecordView): boolean {
+  const { closure, caller } = call.entry ?? {};
+  if (closure === undefined || caller === undefined) return false;
+  const isOwn =
+    caller.startsWith(closure) && (caller.length === closure.length || "[/".includes(caller[closure.length]!));
+  return isOwn && hasLike(call, entry, record);
+}
+
+function hasLike(call: Pick<Call, "key" | "entry">, { site, args }: Entry, record: RunRecordView): boolean {
   const { closure, queued } = call.entry!;
   // A queue may have its calls from anywhere.
   const among = queued || closure === undefined ? "" : closure;

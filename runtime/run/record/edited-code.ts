@@ -12,9 +12,10 @@ import {
   tagsOf,
   textOf,
 } from "../../scope/chain.js";
-import type { ModuleTable } from "../../scope/module-table.js";
+import { fromModuleId, type ModuleTable } from "../../scope/module-table.js";
 import type { Call } from "../call.js";
-import { anyChanged, Build, isSameSite, rootModule } from "./build.js";
+import { Build, isSameSite, recordedOf, rootModule } from "./build.js";
+import type { CodeAtHand, RecordedModule } from "./code-at-hand.js";
 import type { PresentCode } from "./present-code.js";
 import type { RecordedCall } from "./record.js";
 import type { Replay } from "./replay.js";
@@ -29,17 +30,16 @@ export interface Suspicion {
 export class EditedCode {
   /** What was done under another build and this one has not asked for; undefined until a body wants to start. */
   private spared: RecordedCall[] | undefined;
-  private readonly texts = new Map<RecordedCall["build"], Array<[string, string]>>();
+  private readonly texts = new Map<RecordedCall["build"], RecordedModule[]>();
   private readonly builds = new Map<RecordedCall["build"], SitesByText>();
   private now: SitesByText | undefined;
-  private loaded = 0;
+  private version = 0;
   private readonly shifts = new Map<string, boolean>();
 
   constructor(
     private readonly replay: Replay,
     private readonly present: PresentCode,
-    /** The newest table of each module path of this process. */
-    private readonly modules: ReadonlyMap<string, ModuleTable>,
+    private readonly code: CodeAtHand,
   ) {}
 
   /** Whether the workflow's own function is another than the one that recorded the call. */
@@ -50,17 +50,20 @@ export class EditedCode {
   /** Whether the code is another than the one that recorded the call; a run may have met several builds. */
   changedSince(recorded: RecordedCall): boolean {
     if (recorded.here) return false;
-    return this.rootChangedSince(recorded) || anyChanged(this.textsOf(recorded.build), this.modules);
+    if (this.rootChangedSince(recorded)) return true;
+    const modules = this.modulesOf(recorded.build);
+    for (let i = 0; i < modules.length; i++) if (!this.code.has(modules[i]!)) return true;
+    return false;
   }
 
   /** The modules of a build, as an array: each hit goes through it, and a map would make objects for that. */
-  private textsOf(build: RecordedCall["build"]): ReadonlyArray<[path: string, text: string]> {
-    let texts = this.texts.get(build);
-    if (texts?.length !== build.size) {
-      texts = [...build];
-      this.texts.set(build, texts);
+  private modulesOf(build: RecordedCall["build"]): readonly RecordedModule[] {
+    let modules = this.texts.get(build);
+    if (modules?.length !== build.size) {
+      modules = [...build].map(([id, text]) => ({ ...fromModuleId(id), text }));
+      this.texts.set(build, modules);
     }
-    return texts;
+    return modules;
   }
 
   /**
@@ -103,13 +106,14 @@ export class EditedCode {
 
   /** The text of each module that has a part in the run: none if it is not there. */
   get build(): Array<[path: string, text: string]> {
-    const paths = new Set([...this.replay.record.modules.keys(), ...this.present.paths]);
-    return [...paths].map((path) => [path, this.modules.get(path)?.text ?? ""]);
+    const ids = [...this.replay.record.modules.keys(), ...this.present.tables.keys()];
+    const paths = new Set(ids.map((id) => fromModuleId(id).path));
+    return [...paths].map((path) => [path, this.code.textAt(path)]);
   }
 
   /** Whether a build, as `build` gave it, is the one at hand. */
   isBuild(build: ReadonlyMap<string, string>): boolean {
-    for (const [path, text] of build) if ((this.modules.get(path)?.text ?? "") !== text) return false;
+    for (const [path, text] of build) if (this.code.textAt(path) !== text) return false;
     return true;
   }
 
@@ -125,9 +129,9 @@ export class EditedCode {
 
   /** Of all modules that are loaded by now. */
   private sitesNow(): SitesByText {
-    if (this.now === undefined || this.modules.size !== this.loaded) {
-      this.loaded = this.modules.size;
-      this.now = byText([...this.modules.values()].flatMap((module) => sitesOf(this.present.root, module)));
+    if (this.now === undefined || this.code.version !== this.version) {
+      this.version = this.code.version;
+      this.now = byText(this.code.all().flatMap((module) => sitesOf(this.present.root, module)));
       this.shifts.clear();
     }
     return this.now;
@@ -135,7 +139,7 @@ export class EditedCode {
 
   /** Tags of places that the lock file says are gone. */
   private gone(): ReadonlySet<string> {
-    return new Set([...this.modules.values()].flatMap(({ retired }) => retired));
+    return new Set(this.code.all().flatMap(({ retired }) => retired));
   }
 
   /** Those of the calls that this build has no way to. */
@@ -159,11 +163,13 @@ export class EditedCode {
     const { root, modules: before } = this.replay.record;
     // Where the workflow has moved to another file, what is left as it was is an old build, unless it takes part.
     const left = rootModule(root) === rootModule(this.present.root) ? undefined : rootModule(root);
-    const isLeft = ({ path, text }: ModuleTable): boolean =>
-      path === left && text === before.get(path) && !this.present.paths.has(path);
+    const isLeft = (module: ModuleTable): boolean =>
+      module.path === left &&
+      module.text === recordedOf(before, module) &&
+      recordedOf(this.present.tables, module) === undefined;
     return new Build(
       this.present.root,
-      [...this.modules.values()].filter((module) => !isLeft(module)),
+      this.code.all().filter((module) => !isLeft(module)),
     );
   }
 
@@ -201,7 +207,7 @@ export class EditedCode {
   /** Whether the lock file says where a recorded call stands in this build. */
   private hasPlace({ tag }: SiteRecord): boolean {
     if (tag === undefined) return false;
-    return [...this.modules.values()].some(({ places }) => places.some((place) => place.tag === tag));
+    return this.code.all().some(({ places }) => places.some((place) => place.tag === tag));
   }
 
   /**

@@ -1,15 +1,18 @@
 /** The code that takes part in a run in this process: its modules, the workflow's own function, where places stand. */
 import type { Entry } from "../../journal/entry.js";
 import type { ModuleTable, Place } from "../../scope/module-table.js";
-import { rootOf, whereabouts } from "./build.js";
+import { recordedOf, rootOf, whereabouts } from "./build.js";
 import type { RunRecordView } from "./record.js";
 import { sitesOf } from "./shifts.js";
 
 export class PresentCode {
   /** The workflow's own function in this build. */
   root: string | undefined;
-  /** Paths of the modules that take part. */
-  readonly paths = new Set<string>();
+  /** The modules that take part, by their ids. */
+  readonly tables = new Map<string, ModuleTable>();
+  readonly trees = new Set<string | undefined>();
+  /** Grows with each module that takes part. */
+  version = 0;
   private last: ModuleTable | undefined;
   private readonly known = new Map<Place, string>();
   /** Modules that the record does not know yet. */
@@ -26,8 +29,13 @@ export class PresentCode {
   contribute(module: ModuleTable): void {
     if (module === this.last) return;
     this.last = module;
-    this.paths.add(module.path);
-    if (this.said.get(module.path) !== module.text) this.news.set(module.path, module);
+    const { id } = module;
+    if (this.tables.get(id) !== module) {
+      this.tables.set(id, module);
+      this.trees.add(module.tree);
+      this.version++;
+    }
+    if (recordedOf(this.said, module) !== module.text) this.news.set(id, module);
   }
 
   setRoot(module: ModuleTable, place: Place): void {
@@ -52,8 +60,12 @@ export class PresentCode {
   takeNews(): Pick<Entry, "modules" | "root"> {
     const said: Pick<Entry, "modules" | "root"> = {};
     if (this.news.size > 0) {
-      said.modules = [...this.news.values()].map((module) => [module.path, module.text, sitesOf(this.root, module)]);
-      for (const { path, text } of this.news.values()) this.said.set(path, text);
+      said.modules = [...this.news.values()].map((module) => {
+        const { path, text, tree } = module;
+        const sites = sitesOf(this.root, module);
+        return tree === undefined ? [path, text, sites] : [path, text, sites, tree];
+      });
+      for (const [id, { text }] of this.news) this.said.set(id, text);
       this.news.clear();
     }
     if (!this.rootRecorded) {

@@ -1,5 +1,6 @@
 /** What a run's journal says when a replay begins, arranged for answering calls. */
 import { type Entry, isOutcome, type SiteRecord } from "../../journal/entry.js";
+import { moduleId } from "../../scope/module-table.js";
 import { originsIn } from "../../scope/origins.js";
 import type { RunRecord } from "../../stores/store.js";
 import { Shared } from "./shared.js";
@@ -22,7 +23,7 @@ export interface RecordedCall {
   within: string | undefined;
   /** Where the call stood, for messages and for finding it in another build. */
   site: SiteRecord | undefined;
-  /** Text fingerprints of the modules that contributed to the run when this was recorded. */
+  /** Text fingerprints of the modules that contributed to the run when this was recorded, by their ids. */
   build: ReadonlyMap<string, string>;
   /** Whether it came of this process, and so of the code that is here: then `build` says nothing. */
   here: boolean;
@@ -46,7 +47,7 @@ export interface RunRecordView {
   timeline: RecordedCall[];
   detours: Detour[];
   lastSeq: number;
-  /** Text fingerprint of each module that contributed, as last recorded. */
+  /** Text fingerprint of each module that contributed, by its id, as last recorded. */
   modules: Map<string, string>;
   /** The sites of each of them, by text fingerprint, in all builds. */
   sites: Map<string, readonly Standing[]>;
@@ -85,11 +86,13 @@ export function arrange(entries: readonly Entry[], rerun: ReadonlySet<string>): 
     if (entry.origins !== undefined) for (const origin of originsIn(entry.origins)) origins.add(origin);
     root ??= entry.root;
     process = entry.process ?? process;
-    for (const [path, text, standing] of entry.modules ?? noModules) {
+    for (const [path, text, standing, tree] of entry.modules ?? noModules) {
       if (standing !== undefined) sites.set(text, standing);
-      // Another text: from here on an edited build recorded the run.
-      if ((modules.get(path) ?? text) !== text) modules = new Map(modules);
-      modules.set(path, text);
+      const id = moduleId({ path, tree });
+      // Another text: from here on an edited build recorded the run. Or the first one that says which tree the path is in.
+      if ((modules.get(id) ?? text) !== text || (tree !== undefined && modules.has(path))) modules = new Map(modules);
+      if (tree !== undefined) modules.delete(path);
+      modules.set(id, text);
     }
     if (entry.accepted !== undefined) accept(accepted, entry);
     if (entry.kind === "accept") continue;

@@ -7,6 +7,7 @@
 
 import type { Entry } from "../../journal/entry.js";
 import type { Call } from "../call.js";
+import type { Named } from "./other-name.js";
 import { isOn, type RecordedCall, type RunRecordView, recordedHere } from "./record.js";
 
 export class Replay {
@@ -28,6 +29,16 @@ export class Replay {
 
   find(key: string): RecordedCall | undefined {
     return this.record.calls.get(key);
+  }
+
+  get isEmpty(): boolean {
+    return this.record.calls.size === 0;
+  }
+
+  /** Whether it is this call that the record holds under its key, and it has not been asked for. */
+  holds({ key, chain }: Named): boolean {
+    const recorded = this.find(key);
+    return recorded !== undefined && !recorded.asked && recorded.chain === chain;
   }
 
   /** Adds the outcome of a call that a step's body made in this process. */
