@@ -12,17 +12,10 @@ import type { Execution } from "../run/execution.js";
 import { keyOf } from "../scope/birth.js";
 import { bound, escapePart } from "../scope/key.js";
 import { baseAnchor, type ModuleTable, type Place } from "../scope/module-table.js";
-import {
-  currentScope,
-  type Frame,
-  type FrameEntry,
-  type OutsideFrame,
-  type Scope,
-  type Site,
-  type StepExtent,
-} from "../scope/place.js";
+import { currentScope, type Frame, type OutsideFrame, type Scope, type Site, type StepExtent } from "../scope/place.js";
 import { state } from "../scope/process-state.js";
 import type { Captures, LoopPath } from "../scope/site-table.js";
+import type { FrameEntry } from "../scope/turn.js";
 
 /** Where a call stands, as generated code passes it. */
 export interface CallSite {

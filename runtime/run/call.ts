@@ -1,6 +1,7 @@
 /** A sited call of a run, from the moment it is made until its outcome is delivered. */
 import type { EntryKind, SiteRecord } from "../journal/entry.js";
-import type { FrameEntry, StepExtent } from "../scope/place.js";
+import type { StepExtent } from "../scope/place.js";
+import type { FrameEntry } from "../scope/turn.js";
 import type { RecordedCall } from "./record/record.js";
 
 /** What the public functions (`step`, `waitFor`, ...) ask a run for. Plain data but for `start`. */

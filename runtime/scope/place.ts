@@ -15,15 +15,17 @@
  */
 import { types } from "node:util";
 import { chainOf, keyOf, type Via, viaOf } from "./birth.js";
+import { callable, constructible } from "./callee.js";
 import { extendByEntered } from "./chain.js";
 import { countIn, EntryCounts } from "./entry-counts.js";
 import { keysInOrder } from "./item-keys.js";
 import { bound, escapePart, spellElement, visitKey } from "./key.js";
-import { baseAnchor, type ModuleTable, type Place } from "./module-table.js";
+import type { ModuleTable, Place } from "./module-table.js";
 import type { Origins } from "./origins.js";
 import { state } from "./process-state.js";
 import { findQueue, queueOf } from "./queues.js";
 import { type LoopPath, type PathElement, RowKind } from "./site-table.js";
+import { type FrameEntry, Turn } from "./turn.js";
 
 const { isPromise } = types;
 
@@ -105,59 +107,6 @@ export interface Site {
   readonly path: LoopPath;
   /** An explicit key names the place: how the frame got its number does not matter below. */
   readonly keyed?: boolean;
-}
-
-/** How a function was entered whose key the order of entries has a part in. */
-export interface FrameEntry {
-  /** Of a closure that goes by the number of its entries: key of its frames without the number. */
-  readonly closure: string | undefined;
-  /** Key of the frame that was opened. */
-  readonly entered: string;
-  /** What tells the entry apart: key of the place that entered the closure, the turn of what has waited in a queue. */
-  readonly caller: string;
-  /** Whether it was entered while other calls waited in the same queue. */
-  readonly queued?: boolean;
-}
-
-/** An entry by rule 3 in the async extent of a call, whose callee may have begun in it what waited. */
-class Turn {
-  private told = false;
-  private known: FrameEntry | undefined;
-
-  private readonly around: FrameEntry | undefined;
-
-  /**
-   * @param key of the frame that is opened
-   * @param given entry of the frame in whose extent it is
-   */
-  constructor(
-    private readonly call: MarkedCall,
-    private readonly key: string,
-    given: FrameEntry | Turn | undefined,
-  ) {
-    this.around = given instanceof Turn ? given.around : given;
-  }
-
-  /** Found out when the first call in it needs an identity: most functions that are entered have none, and wait for no turn. */
-  get entry(): FrameEntry | undefined {
-    if (!this.told) {
-      this.told = true;
-      this.known = this.find();
-    }
-    return this.known;
-  }
-
-  private find(): FrameEntry | undefined {
-    const { around } = this;
-    const other = this.call.enter();
-    if (other === undefined) return around;
-    return {
-      closure: around?.closure,
-      entered: this.key,
-      caller: `${around?.caller ?? ""}~${other}`,
-      queued: true,
-    };
-  }
 }
 
 /**
@@ -602,22 +551,4 @@ function numbered(key: string, number: number): string {
 
 function element(site: Site, index: number): PathElement | undefined {
   return site.path === 0 ? undefined : site.path[index];
-}
-
-// biome-ignore lint/complexity/noBannedTypes: any callable
-type AnyFunction = Function;
-
-/** @param mark the function of ours that the code has called, which is none of the error's stack: that begins with the code's call */
-function callable(callee: unknown, place: Place, mark: AnyFunction): AnyFunction {
-  return typeof callee === "function" ? callee : refuse(`${baseAnchor(place.anchor)} is not a function`, mark);
-}
-
-function constructible(callee: unknown, place: Place, mark: AnyFunction): AnyFunction {
-  return typeof callee === "function" ? callee : refuse(`${baseAnchor(place.anchor)} is not a constructor`, mark);
-}
-
-function refuse(message: string, mark: AnyFunction): never {
-  const error = new TypeError(message);
-  Error.captureStackTrace(error, mark);
-  throw error;
 }
