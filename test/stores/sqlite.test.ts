@@ -596,8 +596,10 @@ it.each([{}, { workflow: "fulfil" }, { unchangedSince: 5 }, { status: ["failed" 
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all(...Array<string>(sql.split("?").length - 1).fill(""));
     const steps = (plan as Array<{ detail: string }>).map(({ detail }) => detail);
-    expect(steps.filter((step) => step.startsWith("SCAN runs"))).toEqual([]);
-    expect(steps.filter((step) => step.startsWith("SEARCH runs USING INDEX runs_by_status"))).not.toEqual([]);
+    const through = steps.filter((step) => /^(SCAN|SEARCH) runs/.test(step));
+    // In the index's own order, so that it ends with the page.
+    expect(through).toEqual(through.filter((step) => / USING INDEX runs_by_(creation|status)/.test(step)));
+    expect(through).not.toEqual([]);
     await store.close();
   },
 );
