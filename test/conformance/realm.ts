@@ -2,6 +2,7 @@
 import * as asyncHooks from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import * as util from "node:util";
 import vm from "node:vm";
 import type { TestFile } from "./suite.js";
 
@@ -20,6 +21,9 @@ export interface Surroundings {
   readonly quick: boolean;
   readonly runtime: vm.Script;
 }
+
+/** What the runtime has of Node. */
+const builtins: Readonly<Record<string, unknown>> = { "node:async_hooks": asyncHooks, "node:util": util };
 
 /** Milliseconds. */
 const patience = 20_000;
@@ -118,8 +122,8 @@ function harnessScript({ suite }: Surroundings, name: string): vm.Script {
 }
 
 function linkRuntime(realm: vm.Context, { runtime }: Surroundings): { inRun<T>(body: () => T): T } {
-  const define = runtime.runInContext(realm) as (require: () => unknown, module: object) => never;
-  return define(() => asyncHooks, { exports: {} });
+  const define = runtime.runInContext(realm) as (require: (name: string) => unknown, module: object) => never;
+  return define((name) => builtins[name], { exports: {} });
 }
 
 /** A realm with what the suite expects of its host. */

@@ -3,7 +3,7 @@ import type { Difference, TestResult } from "./compare.js";
 import type { Exception } from "./exceptions.js";
 import type { Share } from "./instrument.js";
 
-/** @returns whether there is a difference that no exception names */
+/** @returns whether there is a difference that no exception names, or nothing to tell any by */
 export function printReport(
   results: readonly TestResult[],
   exceptions: readonly Exception[],
@@ -43,7 +43,9 @@ export function printReport(
     for (const { path, how, outcome } of all.slice(0, most))
       console.log(`  ${path} (${how}): ${outcome.slice(0, 300)}`);
   }
-  return unnamed.length > 0;
+  const compared = sum(({ counted }) => counted);
+  if (compared === 0) console.log("\nNot one program passes as it stands: nothing was compared.");
+  return unnamed.length > 0 || compared === 0;
 }
 
 /** By folder, the most first. */
