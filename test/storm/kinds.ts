@@ -11,7 +11,7 @@ export interface Kind {
   /** Builds the program; see `process/given.ts` for what it is given. */
   build(): Promise<string>;
   /** At most so many runs are open at once. */
-  atOnce: number;
+  atOnce(fleet: { processes: number; concurrency: number }): number;
   /** Makes a run, unless it is there. */
   make(place: { store: Store; pool: Pool; schema: string }): (input: Input) => Promise<unknown>;
 }
@@ -21,7 +21,7 @@ export const kinds = {
   recovery: {
     build: () => buildChild("test/storm/process/recovery.ts"),
     // It takes all that it finds.
-    atOnce: 100,
+    atOnce: ({ processes, concurrency }) => processes * concurrency,
     make: ({ store }) => {
       const { encode } = codec();
       return (input) =>
@@ -34,7 +34,7 @@ export const kinds = {
   /** `app.work()` gets them from a queue. */
   workers: {
     build: () => buildChild("test/storm/process/worker.ts"),
-    atOnce: 1_000,
+    atOnce: () => 1_000,
     make: ({ store, pool, schema }) => {
       const app = new Stepmark({ store, queue: graphileQueue(pool, { schema }), workflows: [flow] });
       return (input) => app.enqueue(flow, input, { id: input.run });

@@ -8,7 +8,7 @@ import { storm } from "./storm.js";
 it.skipIf(binaries() === undefined).each(Object.keys(kinds) as KindName[])(
   "forty runs on four processes, driven by %s: every run ends, no value is wrong, nothing finished runs again, one owner each",
   async (by) => {
-    const size = { processes: 4, runs: 40, steps: 20, concurrency: 5 };
+    const size = { processes: 4, runs: 40, steps: 20, concurrency: 2 };
     // By progress, not by time: a machine that is busy gets as far between two of them as any other.
     const disturbances = { kills: { runs: 4 }, restarts: { runs: 10 }, cuts: { runs: 12 } };
     const { verdict, kills, restarts, cuts } = await storm({ by, ...size, ...disturbances, seed: 1 });

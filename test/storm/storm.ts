@@ -24,7 +24,7 @@ export interface StormOptions {
   runs: number;
   /** Of each run. */
   steps: number;
-  /** How many runs a worker drives at once. */
+  /** How many runs a process drives at once, more or less. */
   concurrency: number;
   seed: number;
   /** What happens, and how often; what is left out never does. */
@@ -135,9 +135,10 @@ async function seeThrough(
   { pool, progress, options }: { pool: Pool; progress: Progress; options: StormOptions },
 ): Promise<void> {
   const { runs, steps, report } = options;
+  const open = atOnce(options);
   for (let made = 0; progress.count < runs; ) {
     try {
-      for (; made < runs && made - progress.count < atOnce; made++) await make({ run: runId(made), steps });
+      for (; made < runs && made - progress.count < open; made++) await make({ run: runId(made), steps });
       const { rows } = await pool.query<{ count: number }>(
         `SELECT count(*)::integer AS count FROM ${schema}.runs WHERE status IN ('completed', 'failed', 'cancelled')`,
       );
