@@ -134,6 +134,32 @@ describe("a timeout", () => {
     });
   }
 
+  it("of 0 takes what was sent in the very millisecond in which it is asked for", async () => {
+    const drains = workflow("drains at once", async () => {
+      const seen: string[] = [];
+      for await (const message of events<string>("message", { timeout: 0 })) {
+        if (message.timedOut) return seen;
+        seen.push(message.value);
+      }
+      return seen;
+    });
+    const store = memoryStore();
+    const clock = new FakeClock(minute);
+    const held: Store = {
+      ...store,
+      append: async (...of) => {
+        if (of[2][0]?.state === "open" && of[2][0].seq === 1)
+          for (const word of words)
+            await store.post(id, { target: "message", value: JSON.stringify([word]), at: minute });
+        return store.append(...of);
+      },
+    };
+    const run = await new Stepmark({ store: held, workflows: [drains], clock }).start(drains, undefined, { id });
+    await rest();
+    await clock.advance(0);
+    expect(await run.result()).toEqual(words);
+  });
+
   it("may be one point in time for all of them, also one that has passed", async () => {
     const clock = new FakeClock(10 * minute);
     const until = workflow("until", async (end: Date) => {

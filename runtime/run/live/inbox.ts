@@ -128,8 +128,11 @@ export class Inbox {
   private waitFor(message: Message): OpenWait | undefined {
     const { waits, clock, lifetime } = this.options;
     if (!lifetime.open) return undefined;
-    // What fell due before the answer came was first, also if no process was there to see it.
-    waits.fireDue(Math.min(message.at, clock.now()));
+    const wait = waits.find(message);
+    // What was there before the question is taken, though the question may have been over as soon as it was asked.
+    const wasFirst = wait !== undefined && message.at <= wait.since;
+    // Else what fell due before the answer came was first, also if no process was there to see it.
+    waits.fireDue(Math.min(message.at, clock.now()), wasFirst ? wait.call.key : undefined);
     return waits.find(message);
   }
 

@@ -78,9 +78,15 @@ export class WaitingRoom {
     this.alarms.set(key, { due, cancel: after(() => this.fireDue(due)), fire });
   }
 
-  /** Fires the timers that are due at `time`, earliest first: alarms of some that are overdue go off in any order. */
-  fireDue(time: number): void {
-    const due = [...this.alarms].filter(([, timer]) => timer.due <= time).sort(([, a], [, b]) => a.due - b.due);
+  /**
+   * Fires the timers that are due at `time`, earliest first: alarms of some that are overdue go off in any order.
+   *
+   * @param but key of one that is left
+   */
+  fireDue(time: number, but?: string): void {
+    const due = [...this.alarms]
+      .filter(([key, timer]) => timer.due <= time && key !== but)
+      .sort(([, a], [, b]) => a.due - b.due);
     for (const [key, timer] of due) {
       timer.cancel();
       this.alarms.delete(key);
