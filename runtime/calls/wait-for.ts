@@ -76,12 +76,8 @@ export function ask(identity: Identity, name: string, { payload, schema, limit }
       const accept = acceptance(execution, schema, limit !== undefined);
       const open = (): void => {
         execution.waits.addWait({ name, call, since, ...(accept && { accept }) });
-        let isLookedFor!: () => void;
-        const lookedFor = new Promise<void>((resolve) => {
-          isLookedFor = resolve;
-        });
+        const lookedFor = execution.inbox.read(call.key);
         if (due !== undefined) setLimit(execution, call, name, since, due, lookedFor);
-        void execution.inbox.read(call.key).then(isLookedFor);
       };
       if (known) return open();
       const details = { name, value: shown, startedAt: since, endedAt: since, ...(due !== undefined && { due }) };

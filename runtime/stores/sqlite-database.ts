@@ -7,7 +7,14 @@ import { LogSpace } from "./log-space.js";
 import { OpenedFiles } from "./opened-files.js";
 import { type Connection, type DriverName, openDatabase, type Statement } from "./sqlite-driver.js";
 import { isUnwritable } from "./sqlite-faults.js";
-import { prepareDatabase, preparedLater, prepareStatements, schemaVersion, transaction } from "./sqlite-schema.js";
+import {
+  prepareDatabase,
+  preparedLater,
+  prepareStatements,
+  type Settings,
+  schemaVersion,
+  transaction,
+} from "./sqlite-schema.js";
 import { isReadableInPlace, mayWrite, type Snapshot, snapshotOf } from "./sqlite-snapshot.js";
 
 export interface SqliteOptions {
@@ -58,9 +65,9 @@ export function open(path: string, options: SqliteOptions): Open {
       if (!isUnwritable(error)) throw error;
     }
   }
-  const opened = openToRead(path, options);
-  options.onReadOnly(opened.readOnly!);
-  return opened;
+  const found = openToRead(path, options);
+  options.onReadOnly(found.readOnly!);
+  return found;
 }
 
 function openToRead(path: string, options: SqliteOptions): Open {
@@ -74,10 +81,10 @@ function openToRead(path: string, options: SqliteOptions): Open {
   }
   const snapshot = snapshotOf(path);
   try {
-    const opened = openedToRead(path, snapshot.path, options, "a copy");
+    const copy = openedToRead(path, snapshot.path, options, "a copy");
     // What is open stays so without its names, and is gone with this process, however that ends.
     if (process.platform !== "win32") snapshot.remove();
-    return { ...opened, connection: closing(opened.connection, snapshot) };
+    return { ...copy, connection: closing(copy.connection, snapshot) };
   } catch (error) {
     snapshot.remove();
     throw error;
@@ -99,17 +106,8 @@ function closing(connection: Connection, snapshot: Snapshot): Connection {
 /** @param file what is opened for the file at `path` */
 function openedToRead(path: string, file: string, { driver }: SqliteOptions, readOnly: ReadOnly): Open {
   const connection = typeof driver === "function" ? driver(file) : openDatabase(file, driver, readOnly === "in place");
-  try {
-    const tables = prepareDatabase(connection, path, { synchronous: "NORMAL", busyTimeout, migrate: false });
-    const isOlder = tables.are === "left";
-    const statements = prepareStatements(isOlder ? preparedLater(connection) : connection);
-    statements.read.get("");
-    const files = readOnly === "in place" ? new OpenedFiles(path) : undefined;
-    return { connection, statements, lists: new Map(), files, space: undefined, readOnly };
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+  const settings = { synchronous: "NORMAL", busyTimeout, migrate: false } as const;
+  return { ...opened(connection, path, settings, readOnly === "in place"), readOnly };
 }
 
 function openToWrite(path: string, options: SqliteOptions): Open {
@@ -120,17 +118,28 @@ function openToWrite(path: string, options: SqliteOptions): Open {
     checkNames(path);
   }
   const connection = typeof driver === "function" ? driver(path) : openDatabase(path, driver);
+  const made = opened(connection, path, { synchronous, busyTimeout, migrate }, path !== inMemory);
+  const alone = (work: () => void): void => transaction(connection, work);
+  const space = made.files && synchronous === "FULL" ? new LogSpace(made.files.log.path, alone) : undefined;
+  return { ...made, space };
+}
+
+/**
+ * Makes a connection ready; if that fails it is closed.
+ *
+ * @param inPlace whether what is open is the file at `path`
+ */
+function opened(connection: Connection, path: string, settings: Settings, inPlace: boolean): Open {
   try {
-    const tables = prepareDatabase(connection, path, { synchronous, busyTimeout, migrate });
+    const tables = prepareDatabase(connection, path, settings);
     if (tables.are === "migrated") tellOfMigration(path, tables.version);
     const isOlder = tables.are === "left";
     const statements = prepareStatements(isOlder ? preparedLater(connection) : connection);
     // Reading opens the log, which a new file does not have before.
     statements.read.get("");
-    const files = path === inMemory ? undefined : new OpenedFiles(path);
-    const alone = (work: () => void): void => transaction(connection, work);
-    const space = files && synchronous === "FULL" ? new LogSpace(files.log.path, alone) : undefined;
-    return { connection, statements, lists: new Map(), files, space, ...(isOlder && { olderVersion: tables.version }) };
+    const files = inPlace ? new OpenedFiles(path) : undefined;
+    const olderVersion = isOlder ? { olderVersion: tables.version } : {};
+    return { connection, statements, lists: new Map(), files, space: undefined, ...olderVersion };
   } catch (error) {
     connection.close();
     throw error;
